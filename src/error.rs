@@ -148,6 +148,11 @@ impl Error {
         self
     }
 
+    pub(crate) fn at_offset(mut self, offset: u64) -> Self {
+        self.0.offset = Some(offset);
+        self
+    }
+
     pub(crate) fn with_actual_leaf(mut self, leaf: Option<EntryId>) -> Self {
         self.0.actual_leaf = Some(leaf);
         self

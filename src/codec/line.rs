@@ -101,10 +101,10 @@ pub(crate) fn content(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// A record without its seal: a sealed one loses its closing brace with it.
-pub(crate) fn unsealed(content: &[u8]) -> &[u8] {
+/// The bytes of a record that its checksum covers; all of them if it has none.
+pub(crate) fn covered(content: &[u8]) -> &[u8] {
     match Shape::of(content) {
-        Some(_) => &content[..content.len() - SEAL_BYTES],
+        Some(_) => &content[..content.len() - CRC_BYTES],
         None => content,
     }
 }

@@ -7,11 +7,13 @@ pub(crate) mod json;
 mod new_entry;
 pub(crate) mod time;
 
+pub(crate) use entry::message_text;
 pub use entry::{Entry, EntryKind, Role};
-pub(crate) use header::FORMAT_VERSION;
+pub(crate) use header::{FORMAT_VERSION, HeaderFault};
 pub use header::{Header, Origin, Position, Scope};
 pub(crate) use id::EntryIdRepr;
 pub(crate) use id::short_id;
 pub use id::{EntryId, SessionId};
 pub use new_entry::NewEntry;
+pub(crate) use new_entry::{one_line_label, quote_id};
 pub use time::Timestamp;

@@ -17,6 +17,9 @@ pub struct NewEntry {
     pub(crate) timestamp: Option<String>,
     /// The payload's members, raw and joined by commas; empty if there are none.
     pub(crate) fields: String,
+    /// How many bytes at the end of the fields hold the time at which this value was made, so that a retry with a new
+    /// value of the same content is the same entry (SPEC 3.8).
+    time_bytes: usize,
 }
 
 /// Members that the engine writes itself and that a payload may therefore not hold.
@@ -24,37 +27,37 @@ const ENGINE_MEMBERS: [&str; 5] = ["parentId", "side", "lane", "prev", "crc"];
 
 impl NewEntry {
     fn new(type_name: &str, fields: String) -> Self {
-        Self { type_name: type_name.to_owned(), id: None, timestamp: None, fields }
+        Self { type_name: type_name.to_owned(), id: None, timestamp: None, fields, time_bytes: 0 }
+    }
+
+    /// A message whose `members` are followed by the time of now.
+    fn message_now(members: &str) -> Self {
+        let time = format!("{}}}", Timestamp::now().as_millis());
+        let fields = format!(r#""message":{{{members},"timestamp":{time}"#);
+        Self { time_bytes: time.len(), ..Self::new("message", fields) }
     }
 
     /// A user message.
     pub fn user(text: impl AsRef<str>) -> Self {
-        let content = quote(text.as_ref());
-        Self::new("message", format!(r#""message":{{"role":"user","content":{content},"timestamp":{}}}"#, now()))
+        Self::message_now(&format!(r#""role":"user","content":{}"#, quote(text.as_ref())))
     }
 
     /// An assistant message with one block of text.
     pub fn assistant(text: impl AsRef<str>) -> Self {
-        let block = text_block(text.as_ref());
-        Self::new("message", format!(r#""message":{{"role":"assistant","content":[{block}],"timestamp":{}}}"#, now()))
+        Self::message_now(&format!(r#""role":"assistant","content":[{}]"#, text_block(text.as_ref())))
     }
 
     /// The answer of a tool to the call `call_id` of an assistant.
     pub fn tool_result(call_id: impl AsRef<str>, tool: impl AsRef<str>, text: impl AsRef<str>) -> Self {
         let (call_id, tool, block) = (quote(call_id.as_ref()), quote(tool.as_ref()), text_block(text.as_ref()));
-        Self::new(
-            "message",
-            format!(
-                r#""message":{{"role":"toolResult","toolCallId":{call_id},"toolName":{tool},"content":[{block}],"isError":false,"timestamp":{}}}"#,
-                now()
-            ),
-        )
+        Self::message_now(&format!(
+            r#""role":"toolResult","toolCallId":{call_id},"toolName":{tool},"content":[{block}],"isError":false"#
+        ))
     }
 
     /// A system message.
     pub fn system(text: impl AsRef<str>) -> Self {
-        let content = quote(text.as_ref());
-        Self::new("message", format!(r#""message":{{"role":"system","content":{content},"timestamp":{}}}"#, now()))
+        Self::message_now(&format!(r#""role":"system","content":{}"#, quote(text.as_ref())))
     }
 
     /// A message entry around `message`, a JSON object with a `role`.
@@ -127,11 +130,6 @@ impl NewEntry {
         Self::new("leaf", format!(r#""targetId":{},"fromId":{}"#, quote_id(target), quote_id(from)))
     }
 
-    /// An entry of any type from raw members, for the parts of this crate that build their own.
-    pub(crate) fn from_fields(type_name: &str, fields: String) -> Self {
-        Self::new(type_name, fields)
-    }
-
     /// An entry from its JSON object. `type` is needed; `id` and `timestamp` are taken over if they are there;
     /// every other member is payload.
     ///
@@ -188,6 +186,30 @@ impl NewEntry {
     /// The payload: the JSON object of everything but the envelope. A before-write hook gets and returns this.
     pub fn payload(&self) -> String {
         format!("{{{}}}", self.fields)
+    }
+
+    /// The same entry with another payload, a JSON object; for before-write hooks.
+    ///
+    /// # Errors
+    ///
+    /// As [`NewEntry::from_json`].
+    pub fn with_payload(self, payload: &str) -> Result<Self> {
+        let members = object(payload, "a payload")?;
+        let fields: Vec<_> = members.iter().map(|member| member.text).collect();
+        let type_name = quote(&self.type_name);
+        let comma = if fields.is_empty() { "" } else { "," };
+        let changed = Self::from_json(&format!(r#"{{"type":{type_name}{comma}{}}}"#, fields.join(",")))?;
+        Ok(Self { id: self.id, timestamp: self.timestamp, ..changed })
+    }
+
+    /// Whether `stored`, the payload of a stored record, is this entry's.
+    pub(crate) fn has_fields(&self, stored: &str) -> bool {
+        let (given, time) = self.fields.split_at(self.fields.len() - self.time_bytes);
+        match stored.strip_prefix(given) {
+            Some(rest) if time.is_empty() => rest.is_empty(),
+            Some(rest) => rest.strip_suffix('}').is_some_and(|time| time.bytes().all(|byte| byte.is_ascii_digit())),
+            None => false,
+        }
     }
 
     /// The raw JSON of a payload member.
@@ -254,10 +276,6 @@ fn text_block(text: &str) -> String {
 /// The JSON for an optional id.
 pub(crate) fn quote_id(id: Option<&EntryId>) -> String {
     id.map_or_else(|| "null".to_owned(), |id| quote(&id.to_string()))
-}
-
-fn now() -> i64 {
-    Timestamp::now().as_millis()
 }
 
 #[cfg(test)]

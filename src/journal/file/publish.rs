@@ -1,0 +1,113 @@
+//! New files: complete and durable under a temporary name first, then published without replacing anything (SPEC 2.6).
+
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use uuid::Uuid;
+
+use crate::error::{Error, Result};
+
+/// Sessions are private: only their owner may read them (SPEC 1.7).
+const FILE_MODE: u32 = 0o600;
+const FOLDER_MODE: u32 = 0o700;
+
+/// A file that is being written and is not published yet. Dropping it removes it.
+pub(crate) struct Draft {
+    path: PathBuf,
+    file: io::BufWriter<File>,
+    published: bool,
+}
+
+impl Draft {
+    /// Starts a file in `folder`, under a name that no reader takes for a session.
+    pub(crate) fn start(folder: &Path) -> Result<Self> {
+        let path = folder.join(format!(".{}.tmp", Uuid::new_v4().simple()));
+        let file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&path);
+        let file = file.map_err(|error| Error::io("cannot create a file in", folder, error))?;
+        let draft = Self { path, file: io::BufWriter::with_capacity(1 << 20, file), published: false };
+        // Set again: the process's umask has no say in it.
+        let permissions = draft.file.get_ref().set_permissions(Permissions::from_mode(FILE_MODE));
+        permissions.map_err(|error| Error::io("cannot create a file in", folder, error))?;
+        Ok(draft)
+    }
+
+    /// Adds bytes.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file.write_all(bytes).map_err(|error| Error::io("cannot write", &self.path, error))
+    }
+
+    /// Gives the file its name, durably. Fails if the name is taken.
+    pub(crate) fn publish(mut self, path: &Path) -> Result<()> {
+        let failed = |error| Error::io("cannot write", path, error);
+        self.file.flush().map_err(failed)?;
+        // ORDER: content before name, or a power cut could leave the name with nothing behind it.
+        self.file.get_ref().sync_all().map_err(failed)?;
+        rename_no_replace(&self.path, path)?;
+        self.published = true;
+        sync_folder(path.parent().unwrap_or(Path::new(".")))
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if !self.published {
+            // If this fails the file stays as one that no reader looks at.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Renames `from` to `to` unless something is there already.
+pub(crate) fn rename_no_replace(from: &Path, to: &Path) -> Result<()> {
+    let failed = |error| Error::io("cannot create", to, error);
+    match try_rename_no_replace(from, to) {
+        Ok(()) => Ok(()),
+        Err(error) if matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::InvalidInput) => {
+            fs::hard_link(from, to).map_err(failed)?;
+            fs::remove_file(from).map_err(failed)
+        }
+        Err(error) => Err(failed(error)),
+    }
+}
+
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+fn try_rename_no_replace(from: &Path, to: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    Ok(renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)?)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+fn try_rename_no_replace(_from: &Path, _to: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Creates `folder` and what is missing above it, private and durable.
+pub(crate) fn create_folders(folder: &Path) -> Result<()> {
+    let mut missing: Vec<_> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
+    missing.retain(|folder| !folder.as_os_str().is_empty());
+    for folder in missing.into_iter().rev() {
+        let failed = |error| Error::io("cannot create the folder", folder, error);
+        match DirBuilder::new().mode(FOLDER_MODE).create(folder) {
+            Ok(()) => fs::set_permissions(folder, Permissions::from_mode(FOLDER_MODE)).map_err(failed)?,
+            // Another process was faster.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            Err(error) => return Err(failed(error)),
+        }
+        if let Some(parent) = folder.parent() {
+            sync_folder(parent)?;
+        }
+    }
+    if folder.is_dir() {
+        return Ok(());
+    }
+    Err(Error::io("cannot use as a folder", folder, io::ErrorKind::NotADirectory.into()))
+}
+
+/// Makes the names in `folder` durable.
+pub(crate) fn sync_folder(folder: &Path) -> Result<()> {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let synced = File::open(folder).and_then(|folder| folder.sync_all());
+    synced.map_err(|error| Error::io("cannot sync the folder", folder, error))
+}

@@ -1,0 +1,157 @@
+//! Writing logs: one `O_APPEND` write in a turn, and syncs outside of it (SPEC 1.5, 1.6).
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use super::lock::LogLock;
+use super::log_file::{self, LogFile};
+use super::tail::{Aftermath, Tail};
+use super::{FileJournal, file_system};
+use crate::error::{Error, ErrorKind, Result};
+use crate::journal::{APPEND_BYTES_MAX, End, Outcome, Stored, Turn};
+
+/// The lock on a log, and where the log ended when it was taken.
+pub(super) struct FileTurn<'a> {
+    journal: &'a FileJournal,
+    file: Arc<LogFile>,
+    lock: LogLock,
+    end: End,
+}
+
+impl<'a> FileTurn<'a> {
+    /// Takes the lock on the file that the path names, and makes sure that it still names it then.
+    pub(super) fn take(journal: &'a FileJournal) -> Result<Self> {
+        let deadline = Instant::now() + journal.options.lock_wait;
+        loop {
+            let (file, _) = journal.current()?;
+            let Some(appending) = file.appending()? else { continue };
+            check_file_system(journal, &appending)?;
+            let lock = LogLock::acquire(appending, file.identity(), deadline, &journal.path)?;
+            // ORDER: looked at after the lock, so that a swap that held the lock before us is seen.
+            let status = log_file::status(&journal.path).map_err(|error| super::gone_or(error, &journal.path))?;
+            if status.identity != file.identity() {
+                continue;
+            }
+            if status.hard_links > 1 {
+                let message = "the log has several hard links and is read-only; copy it to a file of its own";
+                return Err(Error::new(ErrorKind::Denied, message).at(&journal.path));
+            }
+            let end = End { position: status.size, generation: file.generation() };
+            return Ok(Self { journal, file, lock, end });
+        }
+    }
+
+    fn opening(&self, end: u64) -> Result<&'static [u8]> {
+        let mut last = [0];
+        let tail = match end.checked_sub(1) {
+            Some(at) if self.file.read_at(&mut last, at)? == 1 => Tail::of(Some(last[0])),
+            _ => Tail::of(None),
+        };
+        Ok(tail.opening())
+    }
+
+    /// Writes `bytes` once, all or (as far as can be) nothing; returns where they start.
+    fn write(&self, bytes: &[u8]) -> Result<u64> {
+        let failed = |error| self.file.error("cannot append to", error);
+        let write = log_file::append_once(self.lock.file(), bytes).map_err(failed)?;
+        let (written, cause) = match write.written {
+            Ok(count) if count == bytes.len() => return Ok(write.position - count as u64),
+            Ok(count) => (count, io::Error::new(io::ErrorKind::StorageFull, "the record did not fit")),
+            Err(error) => (0, error),
+        };
+        self.clean_up(write.position - written as u64, written as u64);
+        Err(failed(cause))
+    }
+
+    /// Undoes what a failed write left. Its own failure changes nothing for readers: they skip a torn line.
+    fn clean_up(&self, start: u64, written: u64) {
+        let file = self.lock.file();
+        let size = file.metadata().map_or(u64::MAX, |metadata| metadata.len());
+        let cut = match Aftermath::of(start, written, size) {
+            Aftermath::Nothing => true,
+            Aftermath::CutBackTo(size) => file.set_len(size).is_ok(),
+            Aftermath::Close => false,
+        };
+        if !cut {
+            // Best effort; if the disk has no room for a byte, the next append closes the line.
+            let _ = log_file::append_once(file, b"\n");
+        }
+    }
+}
+
+impl Turn for FileTurn<'_> {
+    fn end(&self) -> End {
+        self.end
+    }
+
+    fn append(&mut self, expected: u64, records: &[Vec<u8>]) -> Result<Outcome> {
+        let length: u64 = records.iter().map(|record| record.len() as u64 + 1).sum();
+        if length > APPEND_BYTES_MAX {
+            let message = format!("a record or batch may hold {APPEND_BYTES_MAX} bytes and this has {length}");
+            return Err(Error::new(ErrorKind::TooLarge, message));
+        }
+        let mut opening = self.opening(expected)?;
+        let mut interleaved = false;
+        loop {
+            let bytes = [opening, &lines(records)].concat();
+            let start = self.write(&bytes)?;
+            interleaved |= start != expected && start != self.end.position;
+            self.journal.check_in_place(&self.file)?;
+            self.end.position = start + bytes.len() as u64;
+            let position = start + opening.len() as u64;
+            // A foreign writer may have left an unfinished line just before ours. The same records again, on lines
+            // of their own, change nothing for us and make them readable for everybody.
+            if opening.is_empty() && self.opening(start)? == b"\n" {
+                opening = b"\n";
+                continue;
+            }
+            return Ok(Outcome::Stored(Stored { position, end: self.end.position, interleaved }));
+        }
+    }
+}
+
+/// The records as they are written: each with its line feed.
+fn lines(records: &[Vec<u8>]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(records.iter().map(|record| record.len() + 1).sum());
+    for record in records {
+        bytes.extend_from_slice(record);
+        bytes.push(b'\n');
+    }
+    bytes
+}
+
+fn check_file_system(journal: &FileJournal, file: &File) -> Result<()> {
+    if journal.options.allow_shared_file_system {
+        return Ok(());
+    }
+    match file_system::shared_file_system(file) {
+        Some(name) => {
+            let message =
+                format!("{name} may not keep locks between machines; allow shared file systems if one machine writes");
+            Err(Error::new(ErrorKind::Unsafe, message).at(&journal.path))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Syncs, and if that fails makes it good or says that the outcome is unknown.
+pub(super) fn sync(journal: &FileJournal, stored: &Stored, records: &[Vec<u8>]) -> Result<()> {
+    let file = Arc::clone(&journal.opened.lock());
+    if let Err(error) = file.sync() {
+        // A later successful sync would prove nothing: the kernel drops the error with the page (SPEC 1.6).
+        if file.write_again(&lines(records), stored.position).is_err() {
+            journal.undecided.store(true, Ordering::Release);
+            return Err(undecided(&journal.path).with_source(error));
+        }
+    }
+    journal.check_in_place(&file)
+}
+
+pub(super) fn undecided(path: &Path) -> Error {
+    let message = "a sync failed, so nobody knows what is on the disk; check the disk, reopen, retry with the same id";
+    Error::new(ErrorKind::Undecided, message).at(path)
+}

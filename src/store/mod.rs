@@ -1,0 +1,229 @@
+//! The store: a folder of sessions, laid out as pi lays it out (SPEC 8.1).
+
+mod catalog;
+mod find;
+mod naming;
+mod summary;
+mod trash;
+
+use std::path::{Path, PathBuf};
+
+pub use catalog::{ListOptions, SessionInfo};
+pub use trash::Deleted;
+
+use crate::codec::checksum::Checksum;
+use crate::error::{Error, ErrorKind, Result};
+use crate::index::Gap;
+use crate::journal::{Draft, create_folders};
+use crate::model::{FORMAT_VERSION, Header, Scope, SessionId, Timestamp, json};
+use crate::session::{Fork, Session, SessionOptions, seal_all};
+
+/// A folder of sessions.
+///
+/// The logs are the truth: there is no list that could disagree with them.
+#[derive(Clone, Debug)]
+pub struct Store {
+    root: PathBuf,
+    options: SessionOptions,
+}
+
+/// What a new session is.
+#[derive(Clone, Debug, Default)]
+pub struct CreateOptions {
+    cwd: PathBuf,
+    id: Option<SessionId>,
+    parent: Option<String>,
+    metadata: Option<String>,
+}
+
+impl CreateOptions {
+    /// A session for the project in the folder `cwd`.
+    pub fn new(cwd: impl Into<PathBuf>) -> Self {
+        Self { cwd: cwd.into(), ..Self::default() }
+    }
+
+    /// The session's id; by default a new one.
+    #[must_use]
+    pub fn id(mut self, id: SessionId) -> Self {
+        self.id = Some(id);
+        self
+    }
+
+    /// The path or id of a session that this one comes from.
+    #[must_use]
+    pub fn parent(mut self, parent: impl Into<String>) -> Self {
+        self.parent = Some(parent.into());
+        self
+    }
+
+    /// Metadata of the host, a JSON object.
+    #[must_use]
+    pub fn metadata(mut self, json: impl Into<String>) -> Self {
+        self.metadata = Some(json.into());
+        self
+    }
+}
+
+/// How a fork is made.
+#[derive(Clone, Debug, Default)]
+pub struct ForkOptions {
+    cwd: Option<PathBuf>,
+    id: Option<SessionId>,
+    parent: Option<String>,
+    metadata: Option<String>,
+    scope: Scope,
+}
+
+impl ForkOptions {
+    /// In the source's folder, with its metadata and a new id; path forks reach back to the root.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The project of the copy; by default the source's.
+    #[must_use]
+    pub fn cwd(mut self, cwd: impl Into<PathBuf>) -> Self {
+        self.cwd = Some(cwd.into());
+        self
+    }
+
+    /// The copy's id; by default a new one.
+    #[must_use]
+    pub fn id(mut self, id: SessionId) -> Self {
+        self.id = Some(id);
+        self
+    }
+
+    /// What the copy names as its parent; by default the source's path.
+    #[must_use]
+    pub fn parent(mut self, parent: impl Into<String>) -> Self {
+        self.parent = Some(parent.into());
+        self
+    }
+
+    /// Metadata of the host, a JSON object; by default the source's.
+    #[must_use]
+    pub fn metadata(mut self, json: impl Into<String>) -> Self {
+        self.metadata = Some(json.into());
+        self
+    }
+
+    /// How far back a path fork reaches (SPEC 5.2).
+    #[must_use]
+    pub fn scope(mut self, scope: Scope) -> Self {
+        self.scope = scope;
+        self
+    }
+}
+
+/// A new session that was forked from another.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Forked {
+    /// The copy.
+    pub session: Session,
+    /// For [`Fork::Before`]: the text of the user message, for editing.
+    pub editor_text: Option<String>,
+    /// Missing parents in what was copied; a gap in the source stays a gap (SPEC 5.3).
+    pub gaps: Vec<Gap>,
+}
+
+impl Store {
+    /// The store in the folder `root`. Nothing is read, and nothing is made until a session is created.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into(), options: SessionOptions::default() }
+    }
+
+    /// Opens sessions with these options.
+    #[must_use]
+    pub fn with_options(mut self, options: SessionOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// The folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Creates a session: on return its file is complete and durable, with the header in it (SPEC 8.1).
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::AlreadyExists`] if the id is taken, [`ErrorKind::Denied`] or [`ErrorKind::StorageFull`] if the file
+    /// cannot be made, [`ErrorKind::Invalid`] if the metadata is no JSON object; nothing is left behind.
+    pub fn create(&self, options: CreateOptions) -> Result<Session> {
+        let header = self.header(&options.cwd, options.id, options.parent, options.metadata)?;
+        self.publish(&header, |draft| {
+            let line = seal_all([header.to_record()], Checksum(0)).lines.remove(0);
+            draft.write(&line)?;
+            draft.write(b"\n")
+        })
+    }
+
+    /// Opens the session that `name` names: a path, an id, or a prefix or suffix of ids that fits one session only.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`]; [`ErrorKind::Invalid`] if several sessions fit; and as [`Session::open`].
+    pub fn open(&self, name: &str) -> Result<Session> {
+        Session::open_with(self.find(name)?, self.options.clone())
+    }
+
+    /// Forks `source` into a new session of this store (SPEC 5). The source is not touched, and its handle goes on.
+    ///
+    /// The copy is complete or not there at all.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Invalid`] for an invalid fork target, and as [`Store::create`].
+    pub fn fork(&self, source: &Session, fork: &Fork, options: ForkOptions) -> Result<Forked> {
+        let plan = source.plan_fork(fork, options.scope)?;
+        let original = source.header();
+        let cwd = options.cwd.unwrap_or_else(|| PathBuf::from(&original.cwd));
+        let parent = options.parent.unwrap_or_else(|| source.path().to_string_lossy().into_owned());
+        let metadata = options.metadata.or(original.metadata);
+        let mut header = self.header(&cwd, options.id, Some(parent), metadata)?;
+        header.origin = Some(plan.origin.clone());
+        let session =
+            self.publish(&header, |draft| source.write_fork(&plan, &header, &mut |bytes| draft.write(bytes)))?;
+        Ok(Forked { session, editor_text: plan.editor_text, gaps: plan.gaps })
+    }
+
+    fn header(
+        &self,
+        cwd: &Path,
+        id: Option<SessionId>,
+        parent: Option<String>,
+        metadata: Option<String>,
+    ) -> Result<Header> {
+        let metadata = match metadata {
+            Some(raw) if json::members(&raw).is_err() => {
+                return Err(Error::new(ErrorKind::Invalid, "the metadata must be a JSON object"));
+            }
+            metadata => metadata.map(|raw| raw.trim().replace(['\n', '\r'], " ")),
+        };
+        if let Some(id) = &id {
+            self.check_id_is_free(id)?;
+        }
+        Ok(Header {
+            id: id.unwrap_or_else(SessionId::new),
+            version: FORMAT_VERSION,
+            timestamp: Timestamp::now().to_string(),
+            cwd: naming::absolute(cwd)?.to_string_lossy().into_owned(),
+            parent_session: parent,
+            metadata,
+            origin: None,
+        })
+    }
+
+    fn publish(&self, header: &Header, write: impl FnOnce(&mut Draft) -> Result<()>) -> Result<Session> {
+        let folder = naming::absolute(&self.root)?.join(naming::folder_name(&header.cwd));
+        create_folders(&folder)?;
+        let mut draft = Draft::start(&folder)?;
+        write(&mut draft)?;
+        let path = folder.join(naming::file_name(header));
+        draft.publish(&path)?;
+        Session::open_with(path, self.options.clone())
+    }
+}

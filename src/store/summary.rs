@@ -1,0 +1,194 @@
+//! What a list says of a session, from the beginning and the end of its file (SPEC 8.1).
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+
+use crate::codec::head::{self, Detail, Head, Reading};
+use crate::codec::line::{self, Chain, Seal};
+use crate::codec::scanner::Scanner;
+use crate::model::{Header, HeaderFault, Role, Timestamp, json, one_line_label};
+
+/// How much is read at either end of a file at first.
+const WINDOW_BYTES: u64 = 64 << 10;
+
+/// How far the windows may grow to find the first message of the user and the time of the last message.
+const WINDOW_BYTES_MAX: u64 = 4 << 20;
+
+/// Times further ahead than a day are a wrong clock's (SPEC 8.1).
+const AHEAD_MILLIS_MAX: i64 = 24 * 60 * 60 * 1000;
+
+/// What was seen of a session.
+#[derive(Debug, Default)]
+pub(super) struct Summary {
+    pub(super) header: Option<Header>,
+    /// The name of a format that this build does not read.
+    pub(super) other_format: Option<String>,
+    pub(super) first_message: Option<String>,
+    pub(super) name: Option<String>,
+    /// The number of messages, if every line was looked at.
+    pub(super) messages: Option<u64>,
+    pub(super) last_message: Option<Timestamp>,
+    pub(super) damaged: bool,
+    counted: u64,
+    latest_allowed: i64,
+}
+
+impl Summary {
+    /// What is known of a file that cannot be read.
+    pub(super) fn unreadable() -> Self {
+        Self { damaged: true, ..Self::default() }
+    }
+
+    /// Reads as much of the file as is needed; all of it if `exact`.
+    pub(super) fn read(path: &Path, exact: bool) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let size = file.metadata()?.len();
+        let now = Timestamp::now().as_millis();
+        let mut summary = Self { latest_allowed: now.saturating_add(AHEAD_MILLIS_MAX), ..Self::default() };
+        if exact || size <= 2 * WINDOW_BYTES {
+            summary.lines(&file, 0, size)?;
+            summary.messages = Some(summary.counted);
+        } else {
+            let front = summary.front(&file, size)?;
+            summary.back(&file, size, front)?;
+        }
+        summary.damaged |= summary.header.is_none() && summary.other_format.is_none();
+        Ok(summary)
+    }
+
+    /// Reads from the start until the user's first message was seen; returns up to where.
+    fn front(&mut self, file: &File, size: u64) -> io::Result<u64> {
+        let mut from = 0;
+        let mut to = WINDOW_BYTES;
+        loop {
+            from = self.lines(file, from, to.min(size))?;
+            if self.first_message.is_some() || to >= size.min(WINDOW_BYTES_MAX) || self.header.is_none() {
+                return Ok(from);
+            }
+            to *= 4;
+        }
+    }
+
+    /// Reads the end, at first a little and then more of it, until a message was seen.
+    fn back(&mut self, file: &File, size: u64, front: u64) -> io::Result<()> {
+        let before = self.last_message.take();
+        let mut window = WINDOW_BYTES;
+        loop {
+            let from = size.saturating_sub(window).max(front);
+            let start = if from == front { from } else { line_start(file, from, size)? };
+            self.lines(file, start, size)?;
+            if self.last_message.is_some() || from == front || window >= WINDOW_BYTES_MAX {
+                break;
+            }
+            window *= 4;
+        }
+        self.last_message = self.last_message.max(before);
+        Ok(())
+    }
+
+    /// Looks at the whole lines between two offsets, and at the unterminated one at the end of the file. Returns
+    /// where the last line that was not whole starts.
+    fn lines(&mut self, file: &File, from: u64, to: u64) -> io::Result<u64> {
+        let mut scanner = Scanner::new(from, to.saturating_sub(from));
+        let mut position = from;
+        while position < to {
+            let room = scanner.room();
+            let wanted = usize::try_from(to - position).unwrap_or(usize::MAX).min(room.len());
+            let count = match file.read_at(&mut room[..wanted], position) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                read => read?,
+            };
+            if count == 0 {
+                break;
+            }
+            scanner.fill(count);
+            position += count as u64;
+            while let Some(line) = scanner.next_line() {
+                self.line(line.bytes, true);
+            }
+        }
+        let rest = scanner.rest();
+        let offset = rest.offset;
+        self.line(rest.bytes, false);
+        Ok(offset)
+    }
+
+    fn line(&mut self, bytes: &[u8], terminated: bool) {
+        let content = line::content(bytes);
+        if content.trim_ascii().is_empty() {
+            return;
+        }
+        let seal = Chain::default().push(content, true);
+        if self.header.is_none() {
+            match Header::parse(&String::from_utf8_lossy(content)) {
+                Ok(header) => self.header = Some(header),
+                Err(HeaderFault::OtherFormat(format)) => self.other_format = Some(format),
+                Err(HeaderFault::NotAHeader) => self.damaged |= terminated,
+            }
+            return;
+        }
+        self.damaged |= matches!(seal, Seal::Wrong { .. } | Seal::Malformed);
+        match head::read(content, matches!(seal, Seal::Valid { .. })) {
+            Reading::Entry(head) => self.entry(&head, content),
+            // A line that a window cut, or that is still being written.
+            _ if !terminated => {}
+            _ => self.damaged = true,
+        }
+    }
+
+    fn entry(&mut self, head: &Head<'_>, content: &[u8]) {
+        if let Detail::Name(name) = &head.detail {
+            self.name = name.as_deref().map(one_line_label).filter(|name| !name.is_empty());
+        }
+        if head.kind != crate::model::EntryKind::Message {
+            return;
+        }
+        self.counted += 1;
+        if !matches!(head.role, Some(Role::User | Role::Assistant)) {
+            return;
+        }
+        let record = String::from_utf8_lossy(content);
+        let Some(message) = json::member(&record, "message") else { return };
+        let time = json::member(message, "timestamp").and_then(|raw| raw.parse().ok()).map(Timestamp::from_millis);
+        let time = time.or_else(|| Timestamp::parse(&head.timestamp));
+        let believable = time.filter(|time| time.as_millis() <= self.latest_allowed);
+        self.last_message = self.last_message.max(believable);
+        if self.first_message.is_none() && head.role == Some(Role::User) {
+            self.first_message = Some(crate::model::message_text(message)).filter(|text| !text.is_empty());
+        }
+    }
+}
+
+/// The start of the first line at or behind `from`.
+fn line_start(file: &File, from: u64, size: u64) -> io::Result<u64> {
+    let mut buffer = vec![0; 8 << 10];
+    let mut position = from;
+    while position < size {
+        let count = file.read_at(&mut buffer, position)?;
+        if count == 0 {
+            break;
+        }
+        if let Some(at) = memchr::memchr(b'\n', &buffer[..count]) {
+            return Ok(position + at as u64 + 1);
+        }
+        position += count as u64;
+    }
+    Ok(size)
+}
+
+/// The header of the session in the file at `path`, if it is one.
+pub(super) fn header_of(path: &Path) -> Option<Header> {
+    let file = File::open(path).ok()?;
+    let size = file.metadata().ok()?.len();
+    let mut summary = Summary::default();
+    let mut to = 4096;
+    loop {
+        summary.lines(&file, 0, to.min(size)).ok()?;
+        if summary.header.is_some() || to >= size.min(WINDOW_BYTES_MAX) {
+            return summary.header;
+        }
+        to *= 8;
+    }
+}
