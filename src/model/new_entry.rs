@@ -219,6 +219,10 @@ impl NewEntry {
 }
 
 fn check_kind(type_name: &str, members: &[json::Member<'_>]) -> Result<()> {
+    let replacement = members.iter().find(|member| member.key == "replacement").map(|member| member.value);
+    if type_name == "context_edit" && !replacement.is_some_and(is_replacement) {
+        return Err(Error::invalid("a context edit replaces by null, or by an object with a string or array as content"));
+    }
     let needed = match EntryKind::from_type(type_name) {
         EntryKind::Message => "message",
         EntryKind::Compaction | EntryKind::BranchSummary => "summary",
@@ -231,6 +235,11 @@ fn check_kind(type_name: &str, members: &[json::Member<'_>]) -> Result<()> {
         Some(member) if member.value.starts_with('"') => Ok(()),
         _ => Err(Error::invalid(format!("an entry of type {type_name} needs the member {needed}"))),
     }
+}
+
+/// Whether pi takes `value` as the replacement of a context edit.
+fn is_replacement(value: &str) -> bool {
+    value == "null" || json::member(value, "content").is_some_and(|content| content.starts_with(['"', '[']))
 }
 
 fn object<'a>(text: &'a str, what: &str) -> Result<Vec<json::Member<'a>>> {
@@ -321,6 +330,11 @@ mod tests {
         ] {
             assert!(NewEntry::from_json(bad).is_err(), "{bad}");
         }
+        for replacement in ["", r#","replacement":1"#, r#","replacement":{}"#, r#","replacement":{"content":1}"#] {
+            let edit = format!(r#"{{"type":"context_edit","targetId":"a"{replacement}}}"#);
+            assert!(NewEntry::from_json(&edit).is_err(), "{edit}");
+        }
+        assert!(NewEntry::from_json(r#"{"type":"context_edit","targetId":"a","replacement":null}"#).is_ok());
         assert!(NewEntry::message("{\"content\":1}").is_err());
         assert!(NewEntry::message("[]").is_err());
     }

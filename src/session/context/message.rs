@@ -236,7 +236,7 @@ impl<'a> Scanner<'a> {
         loop {
             self.at += memchr::memchr(b'"', &bytes[self.at..])?;
             // Runs of backslashes end at a quote, so looking back at each quote stays linear.
-            let escapes = bytes[start + 1..self.at].iter().rev().take_while(|byte| **byte == b'\\').count();
+            let escapes = bytes[start..self.at].iter().rev().take_while(|byte| **byte == b'\\').count();
             self.at += 1;
             if escapes % 2 == 0 {
                 return Some(&self.text[start..self.at]);
@@ -414,8 +414,18 @@ mod tests {
         for end in (0..whole.len()).filter(|end| whole.is_char_boundary(*end)) {
             assert!(Object::parse_record(&whole[..end]).is_none(), "{}", &whole[..end]);
         }
-        for text in ["{}x", "{,}", r#"{"a":}"#, r#"{"a":]}"#, r#"{"a":1,}"#, r#"{"a" 1}"#, r#"{"a":话}"#, "{a:1}", "[]"]
-        {
+        for text in [
+            "{}x",
+            "{,}",
+            r#"{"a":}"#,
+            r#"{"a":]}"#,
+            r#"{"a":1,}"#,
+            r#"{"a" 1}"#,
+            r#"{"a":,"b":1}"#,
+            r#"{"a":话}"#,
+            "{a:1}",
+            "[]",
+        ] {
             assert!(Object::parse(text).is_none(), "{text}");
         }
         let deep = format!(r#"{{"a":{}{}}}"#, "[".repeat(1_000_000), "]".repeat(1_000_000));

@@ -10,7 +10,7 @@ mod select;
 mod settings;
 mod tool_calls;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -171,7 +171,9 @@ impl Session {
         let orphans = tool_calls::orphan_results(&messages);
         let orphan_results = orphans.iter().filter_map(|index| messages[*index].entry_id().cloned()).collect();
         if options.drop_orphan_results {
-            orphans.iter().rev().for_each(|index| drop(messages.remove(*index)));
+            let orphans: HashSet<_> = orphans.into_iter().collect();
+            let mut index = 0..;
+            messages.retain(|_| index.next().is_none_or(|index| !orphans.contains(&index)));
         }
         let open_tool_calls = tool_calls::open_tool_calls(&messages);
         let off_path_first_kept = selection.off_path_first_kept;
@@ -256,7 +258,7 @@ pub(super) fn settings_of_path(index: &Index, journal: &dyn Journal, leaf: Row) 
             if let Some(found) = named.model.filter(|_| !model) {
                 (settings.model, model) = (Some(found), true);
             }
-            if entry.kind() == EntryKind::ThinkingLevelChange && !level {
+            if !named.thinking_level.is_empty() && !level {
                 (settings.thinking_level, level) = (named.thinking_level, true);
             }
             if let Some(found) = named.active_tool_names.filter(|_| !tools) {

@@ -211,8 +211,9 @@ mod tests {
         messages[0].as_json().to_owned()
     }
 
-    fn selected(entries: &[Entry], kept: Range<usize>) -> Vec<String> {
-        project_selected(entries, &kept, None).iter().map(|message| message.as_json().to_owned()).collect()
+    fn selected(entries: &[Entry]) -> Vec<String> {
+        let no_messages = |_: &Entry, _: usize, _: &[Entry]| Vec::new();
+        project_selected(entries, &no_messages).iter().map(|message| message.as_json().to_owned()).collect()
     }
 
     #[test]
@@ -373,7 +374,7 @@ mod tests {
         let none = entry(r#"{"type":"context_edit","id":"e","targetId":"0000000a"}"#);
         assert_eq!(only(&target, Some(&none)), r#"{"content":"x","role":"user", "b":1e3}"#);
         let first = edit("0000000a", "null");
-        assert!(selected(&[target, first, none], 0..0).is_empty());
+        assert!(selected(&[target, first, none]).is_empty());
     }
 
     #[test]
@@ -384,7 +385,7 @@ mod tests {
             edit("0000000a", r#"{"content":"c"}"#),
             edit("0000000b", "null"),
         ];
-        assert_eq!(selected(&entries, 0..0), [r#"{"role":"user","content":"c"}"#]);
+        assert_eq!(selected(&entries), [r#"{"role":"user","content":"c"}"#]);
     }
 
     #[test]
@@ -392,22 +393,22 @@ mod tests {
         let compaction = |text| entry(&format!(r#"{{"type":"compaction","summary":"{text}"}}"#));
         let entries = [compaction("new"), compaction("old"), message(r#"{"role":"user","content":"a"}"#)];
         assert_eq!(
-            selected(&entries, 1..2),
+            selected(&entries),
             [r#"{"role":"compactionSummary","summary":"new","timestamp":null}"#, r#"{"role":"user","content":"a"}"#]
         );
     }
 
     #[test]
-    fn the_kept_range_loses_its_system_messages_only_to_a_compaction_that_has_one() {
-        let (system, user) = (r#"{"role":"system","content":"s"}"#, r#"{"role":"user","content":"u"}"#);
-        let path = |first: &str| [entry(first), message(system), message(user), message(system)];
-        let own = path(r#"{"type":"compaction","summary":"c","systemMessage":{"role":"system","content":"own"}}"#);
-        assert_eq!(selected(&own, 1..3)[2..], [user, system]);
-        assert_eq!(selected(&own, 1..1)[2..], [system, user, system]);
-        let without = path(r#"{"type":"compaction","summary":"c"}"#);
-        assert_eq!(selected(&without, 1..3)[1..], [system, user, system]);
-        let no_compaction = path(r#"{"type":"label","systemMessage":{}}"#);
-        assert_eq!(selected(&no_compaction, 1..3), [system, user, system]);
+    fn only_a_compaction_with_an_object_has_a_system_message_of_its_own() {
+        for (record, expected) in [
+            (r#"{"type":"compaction","systemMessage":{"role":"system"}}"#, true),
+            (r#"{"type":"compaction","systemMessage":null}"#, false),
+            (r#"{"type":"compaction","systemMessage":"x"}"#, false),
+            (r#"{"type":"compaction"}"#, false),
+            (r#"{"type":"custom","systemMessage":{"role":"system"}}"#, false),
+        ] {
+            assert_eq!(has_system_message(&entry(record)), expected, "{record}");
+        }
     }
 
     #[test]
@@ -423,13 +424,13 @@ mod tests {
             assert_eq!(all[index].id(), entry.id());
             vec![format!(r#"{{"role":"user","content":"{index} of {}"}}"#, all.len()), "{}".to_owned()]
         };
-        let messages = project_selected(&entries, &(0..0), Some(&projector));
+        let messages = project_selected(&entries, &projector);
         assert_eq!(
             texts(&messages),
             [r#"{"role":"user","content":"a"}"#, r#"{"role":"user","content":"1 of 4"}"#, "{}"]
         );
         assert_eq!(messages[2].entry_id(), Some(entries[1].id()));
-        assert_eq!(selected(&entries, 0..0).len(), 1);
+        assert_eq!(selected(&entries).len(), 1);
     }
 
     #[test]
