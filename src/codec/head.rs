@@ -12,7 +12,7 @@ use serde::de::{self, DeserializeSeed, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::model::json::Text;
-use crate::model::{EntryId, EntryKind, Role};
+use crate::model::{EntryId, EntryKind, Role, short_id};
 
 /// What replay knows of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +20,8 @@ pub(crate) struct Head<'a> {
     pub(crate) kind: EntryKind,
     pub(crate) id: EntryId,
     pub(crate) parent: Option<EntryId>,
-    pub(crate) timestamp: Cow<'a, str>,
+    /// As the record spells it; bytes, since most are never looked at.
+    pub(crate) timestamp: Cow<'a, [u8]>,
     pub(crate) role: Option<Role>,
     pub(crate) side: bool,
     pub(crate) lane: Option<Box<str>>,
@@ -52,6 +53,21 @@ pub(crate) enum Reading<'a> {
     NotJson,
 }
 
+impl Reading<'_> {
+    fn into_owned(self) -> Reading<'static> {
+        match self {
+            Self::Entry(Head { kind, id, parent, timestamp, role, side, lane, detail, complete }) => {
+                let timestamp = Cow::Owned(timestamp.into_owned());
+                Reading::Entry(Head { kind, id, parent, timestamp, role, side, lane, detail, complete })
+            }
+            Self::Header => Reading::Header,
+            Self::NotAnEntry => Reading::NotAnEntry,
+            Self::Torn => Reading::Torn,
+            Self::NotJson => Reading::NotJson,
+        }
+    }
+}
+
 /// Reads a line. `sealed` says that its checksum is there and right.
 pub(crate) fn read(content: &[u8], sealed: bool) -> Reading<'_> {
     if sealed && let Some(head) = fast(content) {
@@ -62,48 +78,60 @@ pub(crate) fn read(content: &[u8], sealed: bool) -> Reading<'_> {
 
 /// The id and parent that the beginning of a damaged line still names (SPEC 2.3).
 pub(crate) fn ghost(content: &[u8]) -> Option<(EntryId, Option<EntryId>)> {
-    let (envelope, _) = Envelope::read(content)?;
-    Some((EntryId::from_stored(envelope.id), envelope.parent.map(EntryId::from_stored)))
+    Envelope::read(content).map(|(envelope, _)| (envelope.id, envelope.parent))
 }
 
 /// The envelope in the order in which leaflog and pi write it.
 struct Envelope<'a> {
-    type_name: &'a str,
-    id: &'a str,
-    parent: Option<&'a str>,
-    timestamp: &'a str,
+    type_name: &'a [u8],
+    id: EntryId,
+    parent: Option<EntryId>,
+    timestamp: &'a [u8],
 }
 
 impl<'a> Envelope<'a> {
     fn read(content: &'a [u8]) -> Option<(Self, &'a [u8])> {
         let (type_name, rest) = plain_string(content.strip_prefix(br#"{"type":"#)?)?;
-        let (id, rest) = plain_string(rest.strip_prefix(br#","id":"#)?)?;
+        let (id, rest) = plain_id(rest.strip_prefix(br#","id":"#)?)?;
         let rest = rest.strip_prefix(br#","parentId":"#)?;
         let (parent, rest) = match rest.strip_prefix(b"null") {
             Some(rest) => (None, rest),
-            None => plain_string(rest).map(|(parent, rest)| (Some(parent), rest))?,
+            None => plain_id(rest).map(|(parent, rest)| (Some(parent), rest))?,
         };
         let (timestamp, rest) = plain_string(rest.strip_prefix(br#","timestamp":"#)?)?;
-        (!id.is_empty()).then_some((Self { type_name, id, parent, timestamp }, rest))
+        Some((Self { type_name, id, parent, timestamp }, rest))
     }
 }
 
 /// A JSON string of printable ASCII without escapes, which is its own value.
-fn plain_string(bytes: &[u8]) -> Option<(&str, &[u8])> {
+fn plain_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let bytes = bytes.strip_prefix(b"\"")?;
     let end = bytes.iter().position(|byte| !matches!(byte, 0x20..=0x7E) || matches!(byte, b'"' | b'\\'))?;
     let (text, rest) = bytes.split_at(end);
-    Some((std::str::from_utf8(text).ok()?, rest.strip_prefix(b"\"")?))
+    Some((text, rest.strip_prefix(b"\"")?))
+}
+
+/// An id in such a string.
+fn plain_id(bytes: &[u8]) -> Option<(EntryId, &[u8])> {
+    if let Some((b'"', rest)) = bytes.split_first()
+        && let Some((digits, [b'"', rest @ ..])) = rest.split_at_checked(8)
+        && let Some(number) = short_id(digits)
+    {
+        return Some((EntryId::from_short(number), rest));
+    }
+    let (text, rest) = plain_string(bytes)?;
+    let id = std::str::from_utf8(text).ok().filter(|id| !id.is_empty())?;
+    Some((EntryId::from_stored(id), rest))
 }
 
 /// Reads the head of a sealed record in the usual layout; `None` sends it to [`slow`].
 pub(crate) fn fast(content: &[u8]) -> Option<Head<'_>> {
     let (envelope, rest) = Envelope::read(content)?;
-    let kind = EntryKind::from_type(envelope.type_name);
+    let kind = EntryKind::from_type(std::str::from_utf8(envelope.type_name).ok()?);
     let role = match kind {
         EntryKind::Message => {
             let (role, rest) = plain_string(rest.strip_prefix(br#","message":{"role":"#)?)?;
-            matches!(rest.first(), Some(b',' | b'}')).then(|| Role::from_name(role))
+            matches!(rest.first(), Some(b',' | b'}')).then(|| std::str::from_utf8(role).ok().map(Role::from_name)).flatten()
         }
         // These carry what replay needs in their payload, or may be headers.
         EntryKind::Leaf | EntryKind::Label | EntryKind::SessionInfo | EntryKind::Unknown => return None,
@@ -117,8 +145,8 @@ pub(crate) fn fast(content: &[u8]) -> Option<Head<'_>> {
     }
     Some(Head {
         kind,
-        id: EntryId::from_stored(envelope.id),
-        parent: envelope.parent.map(EntryId::from_stored),
+        id: envelope.id,
+        parent: envelope.parent,
         timestamp: Cow::Borrowed(envelope.timestamp),
         role,
         side: false,
@@ -128,8 +156,17 @@ pub(crate) fn fast(content: &[u8]) -> Option<Head<'_>> {
     })
 }
 
-/// Reads a line through `serde_json`.
+/// Reads a line through `serde_json`. Bytes that are no UTF-8 may stand in any text, as U+FFFD.
 pub(crate) fn slow(content: &[u8]) -> Reading<'_> {
+    match parse(content) {
+        Reading::NotJson if std::str::from_utf8(content).is_err() => {
+            parse(String::from_utf8_lossy(content).as_bytes()).into_owned()
+        }
+        reading => reading,
+    }
+}
+
+fn parse(content: &[u8]) -> Reading<'_> {
     let mut deserializer = serde_json::Deserializer::from_slice(content);
     let raw = match (RawHeadSeed.deserialize(&mut deserializer), deserializer.end()) {
         (Ok(raw), Ok(())) => raw,
@@ -192,7 +229,7 @@ impl<'a> RawHead<'a> {
             lane: self.lane.flatten().map(|lane| lane.as_ref().into()),
             detail,
             complete: named_parent && timestamp.is_some(),
-            timestamp: timestamp.unwrap_or_default(),
+            timestamp: bytes(timestamp.unwrap_or_default()),
         })
     }
 
@@ -218,6 +255,13 @@ impl<'a> RawHead<'a> {
             }
         }
         Ok(())
+    }
+}
+
+fn bytes(text: Cow<'_, str>) -> Cow<'_, [u8]> {
+    match text {
+        Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+        Cow::Owned(text) => Cow::Owned(text.into_bytes()),
     }
 }
 

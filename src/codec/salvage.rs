@@ -101,8 +101,8 @@ mod tests {
     #[test]
     fn a_line_of_many_brackets_and_quotes_takes_one_pass() {
         let hostile = "{\"\\".repeat(200_000) + "}";
-        assert_eq!(salvage(hostile.as_bytes()), Vec::new());
+        assert!(salvage(hostile.as_bytes()).is_empty());
         let hostile = format!("{}\"}}", "\\".repeat(400_000));
-        assert_eq!(salvage(hostile.as_bytes()), Vec::new());
+        assert!(salvage(hostile.as_bytes()).is_empty());
     }
 }

@@ -147,6 +147,11 @@ impl Index {
 
     /// Where the path goes on if `missing` is not there (SPEC 2.3).
     fn bridge(&self, missing: &EntryId, head: &Head<'_>) -> (Row, GapReason) {
+        // Children of one missing parent stay siblings.
+        let sibling = self.waiting.get(missing).and_then(|rows| self.gaps.get(rows.first()?));
+        if let Some(gap) = sibling.filter(|gap| gap.reason != GapReason::Cycle) {
+            return (gap.bridged_to.as_ref().and_then(|id| self.table.find(id)).unwrap_or(NONE), gap.reason);
+        }
         let mut named = Some(missing);
         // Each step takes a ghost, so there are at most as many as there are ghosts.
         for _ in 0..=self.ghosts.len() {
@@ -204,6 +209,11 @@ impl Index {
                 self.lanes.insert(lane.into(), leaf);
             }
             None => {
+                // Once main has gone on from where it stood before the damage, a later gap is none of that damage's.
+                let goes_on = |before: Row| head.kind == EntryKind::Leaf || self.table.parent(row) == before;
+                if self.before_damage.as_ref().is_some_and(|(before, _)| goes_on(*before)) {
+                    self.before_damage = None;
+                }
                 self.main.0 = leaf;
                 self.doubt = None;
             }
@@ -211,17 +221,17 @@ impl Index {
     }
 
     fn derive(&mut self, head: Head<'_>) {
-        let timestamp = head.timestamp.into_owned();
+        let label = |text| Label { text, timestamp: String::from_utf8_lossy(&head.timestamp).into_owned() };
         match head.detail {
-            Detail::Label { target, label } => match cleaned(label) {
+            Detail::Label { target, label: text } => match cleaned(text) {
                 Some(text) => {
-                    self.labels.insert(target, Label { text, timestamp });
+                    self.labels.insert(target, label(text));
                 }
                 None => {
                     self.labels.remove(&target);
                 }
             },
-            Detail::Name(name) => self.name = cleaned(name).map(|text| Label { text, timestamp }),
+            Detail::Name(name) => self.name = cleaned(name).map(label),
             _ if head.kind == EntryKind::Message => self.messages += 1,
             _ => {}
         }

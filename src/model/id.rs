@@ -73,17 +73,25 @@ impl EntryId {
 
 /// The number that eight lower-case hex digits stand for.
 pub(crate) fn short_id(bytes: &[u8]) -> Option<u32> {
-    let digits: &[u8; 8] = bytes.try_into().ok()?;
-    let mut number = 0_u32;
-    for digit in digits {
-        let value = match digit {
-            b'0'..=b'9' => digit - b'0',
-            b'a'..=b'f' => digit - b'a' + 10,
-            _ => return None,
-        };
+    const NO_DIGIT: u8 = 0xFF;
+    // A table, since this runs several times for every record that is replayed.
+    static DIGITS: [u8; 256] = {
+        let mut digits = [NO_DIGIT; 256];
+        let mut value = 0;
+        while value < 16 {
+            digits[b"0123456789abcdef"[value as usize] as usize] = value;
+            value += 1;
+        }
+        digits
+    };
+    let text: &[u8; 8] = bytes.try_into().ok()?;
+    let (mut number, mut seen) = (0_u32, 0);
+    for digit in text {
+        let value = DIGITS[usize::from(*digit)];
+        seen |= value;
         number = number << 4 | u32::from(value);
     }
-    Some(number)
+    (seen < 16).then_some(number)
 }
 
 impl fmt::Display for EntryId {

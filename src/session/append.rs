@@ -12,6 +12,9 @@ use crate::index::{NONE, Row};
 use crate::journal::{Journal, Outcome, Stored};
 use crate::model::{EntryId, EntryKind, FORMAT_VERSION, NewEntry, json};
 
+/// How much a handle replays while it holds the lock, in bytes.
+const TURN_BYTES_MAX: u64 = 256 << 10;
+
 /// Proof that an entry is stored (SPEC 1.8).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -113,11 +116,6 @@ impl Session {
         let durable = durability.unwrap_or(self.options.durability) == Durability::Disk;
         let mut state = self.state.lock();
         self.check_writable(&state)?;
-        // Most of the catching up is done before the lock, so that it is held for the last delta only.
-        let end = journal.end()?;
-        if end.position != state.replay.seen() {
-            state.catch_up(journal, end)?;
-        }
         let (plan, written) = self.take_turn(&mut state, plan)?;
         state.after_write(&plan);
         drop(state);
@@ -140,6 +138,13 @@ impl Session {
     ) -> Result<(Plan, Option<(Sealed, Stored)>)> {
         let journal = &*self.journal;
         let mut turn = journal.turn()?;
+        while turn.end().position.saturating_sub(state.replay.seen()) > TURN_BYTES_MAX {
+            // Most of the catching up is done without the lock, so that it is held for the last delta only.
+            drop(turn);
+            let end = journal.end()?;
+            state.catch_up(journal, end)?;
+            turn = journal.turn()?;
+        }
         loop {
             state.catch_up(journal, turn.end())?;
             self.check_strict(state)?;

@@ -64,7 +64,7 @@ fn entry(locator: &Locator, bytes: &[u8]) -> Option<Entry> {
         parent_id: head.parent,
         kind: head.kind,
         role: head.role,
-        timestamp: head.timestamp.into_owned(),
+        timestamp: String::from_utf8_lossy(&head.timestamp).into_owned(),
         line: bytes.to_vec(),
         position: locator.span.position,
         suspect: locator.suspect,

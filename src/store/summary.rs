@@ -152,7 +152,7 @@ impl Summary {
         let record = String::from_utf8_lossy(content);
         let Some(message) = json::member(&record, "message") else { return };
         let time = json::member(message, "timestamp").and_then(|raw| raw.parse().ok()).map(Timestamp::from_millis);
-        let time = time.or_else(|| Timestamp::parse(&head.timestamp));
+        let time = time.or_else(|| Timestamp::parse(&String::from_utf8_lossy(&head.timestamp)));
         let believable = time.filter(|time| time.as_millis() <= self.latest_allowed);
         self.last_message = self.last_message.max(believable);
         if self.first_message.is_none() && head.role == Some(Role::User) {

@@ -88,8 +88,9 @@ impl LogFile {
         Ok(filled)
     }
 
-    /// The descriptor for appending, opened at the first call. `None` if the path names another file by now.
-    pub(super) fn appending(&self) -> Result<Option<Arc<File>>> {
+    /// The descriptor for appending, opened and put to the `check` at the first call. `None` if the path names another
+    /// file by now.
+    pub(super) fn appending(&self, check: impl Fn(&File) -> Result<()>) -> Result<Option<Arc<File>>> {
         let mut appending = self.appending.lock();
         if let Some(file) = appending.as_ref() {
             return Ok(Some(Arc::clone(file)));
@@ -100,6 +101,7 @@ impl LogFile {
         if Status::of(&metadata).identity != self.identity {
             return Ok(None);
         }
+        check(&file)?;
         let file = Arc::new(file);
         *appending = Some(Arc::clone(&file));
         Ok(Some(file))
@@ -136,19 +138,17 @@ impl LogFile {
     }
 }
 
-/// One write at the end of the file: how much was written, and where the descriptor stands behind it.
-pub(super) struct Write {
-    pub(super) written: io::Result<usize>,
-    pub(super) position: u64,
-}
-
-/// Writes once.
-pub(super) fn append_once(mut file: &File, bytes: &[u8]) -> io::Result<Write> {
-    let written = loop {
+/// Writes once, at the end of the file; returns how much was written.
+pub(super) fn write_once(mut file: &File, bytes: &[u8]) -> io::Result<usize> {
+    loop {
         match file.write(bytes) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            written => break written,
+            written => return written,
         }
-    };
-    Ok(Write { written, position: file.stream_position()? })
+    }
+}
+
+/// Where the descriptor stands: behind what it wrote last.
+pub(super) fn position(mut file: &File) -> io::Result<u64> {
+    file.stream_position()
 }

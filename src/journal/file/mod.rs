@@ -63,10 +63,10 @@ impl FileJournal {
         Ok((Arc::clone(&opened), status.size))
     }
 
-    /// Fails unless `file` is still what the path names.
-    fn check_in_place(&self, file: &LogFile) -> Result<()> {
+    /// The size of the log; fails unless `file` is still what the path names.
+    fn check_in_place(&self, file: &LogFile) -> Result<u64> {
         match log_file::status(&self.path) {
-            Ok(status) if status.identity == file.identity() => Ok(()),
+            Ok(status) if status.identity == file.identity() => Ok(status.size),
             Ok(_) => {
                 Err(Error::new(ErrorKind::Gone, "the log was replaced while it was written; open it again")
                     .at(&self.path))
@@ -124,6 +124,6 @@ impl Journal for FileJournal {
             self.undecided.store(true, Ordering::Release);
             return Err(writer::undecided(&self.path).with_source(error));
         }
-        self.check_in_place(&file)
+        self.check_in_place(&file).map(|_| ())
     }
 }

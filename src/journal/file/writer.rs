@@ -27,13 +27,17 @@ impl<'a> FileTurn<'a> {
     pub(super) fn take(journal: &'a FileJournal) -> Result<Self> {
         let deadline = Instant::now() + journal.options.lock_wait;
         loop {
-            let (file, _) = journal.current()?;
-            let Some(appending) = file.appending()? else { continue };
-            check_file_system(journal, &appending)?;
+            let file = Arc::clone(&journal.opened.lock());
+            let Some(appending) = file.appending(|file| check_file_system(journal, file))? else {
+                journal.current()?;
+                continue;
+            };
             let lock = LogLock::acquire(appending, file.identity(), deadline, &journal.path)?;
             // ORDER: looked at after the lock, so that a swap that held the lock before us is seen.
             let status = log_file::status(&journal.path).map_err(|error| super::gone_or(error, &journal.path))?;
             if status.identity != file.identity() {
+                drop(lock);
+                journal.current()?;
                 continue;
             }
             if status.hard_links > 1 {
@@ -55,15 +59,21 @@ impl<'a> FileTurn<'a> {
     }
 
     /// Writes `bytes` once, all or (as far as can be) nothing; returns where they start.
-    fn write(&self, bytes: &[u8]) -> Result<u64> {
+    fn write(&self, bytes: &[u8], expected: u64) -> Result<u64> {
         let failed = |error| self.file.error("cannot append to", error);
-        let write = log_file::append_once(self.lock.file(), bytes).map_err(failed)?;
-        let (written, cause) = match write.written {
-            Ok(count) if count == bytes.len() => return Ok(write.position - count as u64),
+        let (written, cause) = match log_file::write_once(self.lock.file(), bytes) {
+            Ok(count) if count == bytes.len() => {
+                let size = self.journal.check_in_place(&self.file)?;
+                // Only if others wrote too is it asked where the descriptor stands.
+                let end = expected + count as u64;
+                let end = if size == end { end } else { log_file::position(self.lock.file()).map_err(failed)? };
+                return Ok(end - count as u64);
+            }
             Ok(count) => (count, io::Error::new(io::ErrorKind::StorageFull, "the record did not fit")),
             Err(error) => (0, error),
         };
-        self.clean_up(write.position - written as u64, written as u64);
+        let end = log_file::position(self.lock.file()).map_err(failed)?;
+        self.clean_up(end - written as u64, written as u64);
         Err(failed(cause))
     }
 
@@ -78,7 +88,7 @@ impl<'a> FileTurn<'a> {
         };
         if !cut {
             // Best effort; if the disk has no room for a byte, the next append closes the line.
-            let _ = log_file::append_once(file, b"\n");
+            let _ = log_file::write_once(file, b"\n");
         }
     }
 }
@@ -94,29 +104,34 @@ impl Turn for FileTurn<'_> {
             let message = format!("a record or batch may hold {APPEND_BYTES_MAX} bytes and this has {length}");
             return Err(Error::new(ErrorKind::TooLarge, message));
         }
-        let mut opening = self.opening(expected)?;
-        let mut interleaved = false;
-        loop {
-            let bytes = [opening, &lines(records)].concat();
-            let start = self.write(&bytes)?;
-            interleaved |= start != expected && start != self.end.position;
-            self.journal.check_in_place(&self.file)?;
-            self.end.position = start + bytes.len() as u64;
-            let position = start + opening.len() as u64;
-            // A foreign writer may have left an unfinished line just before ours. The same records again, on lines
-            // of their own, change nothing for us and make them readable for everybody.
-            if opening.is_empty() && self.opening(start)? == b"\n" {
-                opening = b"\n";
-                continue;
-            }
-            return Ok(Outcome::Stored(Stored { position, end: self.end.position, interleaved }));
+        let bytes = lines(self.opening(expected)?, records);
+        let start = self.write(&bytes, expected)?;
+        self.end.position = start + bytes.len() as u64;
+        let opening = bytes.len() as u64 - length;
+        let stored = Stored { position: start + opening, end: self.end.position, interleaved: start != expected };
+        if stored.interleaved && opening == 0 && !self.opening(start)?.is_empty() {
+            return self.write_unfused(records, expected);
         }
+        Ok(Outcome::Stored(stored))
     }
 }
 
-/// The records as they are written: each with its line feed.
-fn lines(records: &[Vec<u8>]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(records.iter().map(|record| record.len() + 1).sum());
+impl FileTurn<'_> {
+    /// A foreign writer has left an unfinished line just before our records. The same records again, on lines of
+    /// their own, change nothing for us and make them readable for everybody.
+    fn write_unfused(&mut self, records: &[Vec<u8>], expected: u64) -> Result<Outcome> {
+        let bytes = lines(b"\n", records);
+        let start = self.write(&bytes, expected)?;
+        self.end.position = start + bytes.len() as u64;
+        Ok(Outcome::Stored(Stored { position: start + 1, end: self.end.position, interleaved: true }))
+    }
+}
+
+/// The records as they are written: each with its line feed, behind `opening`.
+fn lines(opening: &[u8], records: &[Vec<u8>]) -> Vec<u8> {
+    let length: usize = records.iter().map(|record| record.len() + 1).sum();
+    let mut bytes = Vec::with_capacity(opening.len() + length);
+    bytes.extend_from_slice(opening);
     for record in records {
         bytes.extend_from_slice(record);
         bytes.push(b'\n');
@@ -143,12 +158,12 @@ pub(super) fn sync(journal: &FileJournal, stored: &Stored, records: &[Vec<u8>]) 
     let file = Arc::clone(&journal.opened.lock());
     if let Err(error) = file.sync() {
         // A later successful sync would prove nothing: the kernel drops the error with the page (SPEC 1.6).
-        if file.write_again(&lines(records), stored.position).is_err() {
+        if file.write_again(&lines(b"", records), stored.position).is_err() {
             journal.undecided.store(true, Ordering::Release);
             return Err(undecided(&journal.path).with_source(error));
         }
     }
-    journal.check_in_place(&file)
+    journal.check_in_place(&file).map(|_| ())
 }
 
 pub(super) fn undecided(path: &Path) -> Error {
