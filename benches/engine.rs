@@ -25,7 +25,8 @@ fn append(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(BATCH as u64));
     let batched = session(folder.path(), Durability::Os);
     group.bench_function("batch of 100", |bencher| {
-        bencher.iter(|| batched.append_batch((0..BATCH).map(entry).collect(), &AppendOptions::new()).expect("appended"));
+        bencher
+            .iter(|| batched.append_batch((0..BATCH).map(entry).collect(), &AppendOptions::new()).expect("appended"));
     });
     group.finish();
 }
@@ -53,7 +54,9 @@ fn read(criterion: &mut Criterion) {
         bencher.iter(|| assert_eq!(workload::read(&path) as u64, bytes));
     });
     group.bench_function("context", |bencher| {
-        bencher.iter(|| assert_eq!(session.context(&ContextOptions::new()).expect("a context").messages.len(), OPEN_ENTRIES));
+        bencher.iter(|| {
+            assert_eq!(session.context(&ContextOptions::new()).expect("a context").messages.len(), OPEN_ENTRIES)
+        });
     });
     group.finish();
 }

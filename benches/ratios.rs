@@ -62,21 +62,38 @@ fn main() {
             batched.append_batch((0..BATCH).map(entry).collect(), &AppendOptions::new()).expect("appended");
         }
     };
-    compare("entry in a batch of 100, `Os` / lock, stat, write", 2_000, batch, || (0..2_000).for_each(|_| raw.append()));
-    let disk = session(folder.path(), Durability::Disk);
-    compare("append `Disk` / write, fdatasync", 200, || append(&disk, 200), || {
-        (0..200).for_each(|_| raw.append_durably());
+    compare("entry in a batch of 100, `Os` / lock, stat, write", 2_000, batch, || {
+        (0..2_000).for_each(|_| raw.append())
     });
+    let disk = session(folder.path(), Durability::Disk);
+    compare(
+        "append `Disk` / write, fdatasync",
+        200,
+        || append(&disk, 200),
+        || {
+            (0..200).for_each(|_| raw.append_durably());
+        },
+    );
     let path = long_session(folder.path());
     let open = || drop(Session::open(&path).expect("opened"));
     compare("open 100,000 entries / newline scan, CRC", OPEN_ENTRIES, open, || {
         assert_eq!(scan(&path), OPEN_ENTRIES + 1);
     });
     let opened = Session::open(&path).expect("opened");
-    compare("context of 100,000 messages / reading the bytes", OPEN_ENTRIES, || {
-        assert_eq!(opened.context(&ContextOptions::new()).expect("a context").messages.len(), OPEN_ENTRIES);
-    }, || assert!(read(&path) > 0));
-    compare("path ids, depth 100,000 / an array of numbers", OPEN_ENTRIES, || {
-        assert_eq!(opened.path_ids(None).expect("a path").len(), OPEN_ENTRIES);
-    }, || assert_eq!(std::hint::black_box((0..OPEN_ENTRIES as u32).rev().collect::<Vec<_>>()).len(), OPEN_ENTRIES));
+    compare(
+        "context of 100,000 messages / reading the bytes",
+        OPEN_ENTRIES,
+        || {
+            assert_eq!(opened.context(&ContextOptions::new()).expect("a context").messages.len(), OPEN_ENTRIES);
+        },
+        || assert!(read(&path) > 0),
+    );
+    compare(
+        "path ids, depth 100,000 / an array of numbers",
+        OPEN_ENTRIES,
+        || {
+            assert_eq!(opened.path_ids(None).expect("a path").len(), OPEN_ENTRIES);
+        },
+        || assert_eq!(std::hint::black_box((0..OPEN_ENTRIES as u32).rev().collect::<Vec<_>>()).len(), OPEN_ENTRIES),
+    );
 }

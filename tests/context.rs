@@ -179,7 +179,9 @@ fn context_edits_summaries_and_custom_messages_become_what_pi_makes_of_them() {
     raw(&session, &format!(r#"{{"type":"context_edit","targetId":"{secret}","replacement":{{"content":"two"}}}}"#));
     add(&session, NewEntry::custom_message("note", r#""hint""#, true).unwrap());
     add(&session, NewEntry::message(r#"{"role":"user","content":null}"#).unwrap());
-    session.move_with(session.leaf().as_ref(), Some(leaflog::BranchSummary::new("left")), &AppendOptions::new()).unwrap();
+    session
+        .move_with(session.leaf().as_ref(), Some(leaflog::BranchSummary::new("left")), &AppendOptions::new())
+        .unwrap();
     let context = context(&session);
     assert_eq!(texts(&context), ["two", "hint", "", "left"]);
     assert_eq!(context.messages[2].as_json(), r#"{"role":"user","content":[]}"#);

@@ -131,7 +131,9 @@ pub(crate) fn fast(content: &[u8]) -> Option<Head<'_>> {
     let role = match kind {
         EntryKind::Message => {
             let (role, rest) = plain_string(rest.strip_prefix(br#","message":{"role":"#)?)?;
-            matches!(rest.first(), Some(b',' | b'}')).then(|| std::str::from_utf8(role).ok().map(Role::from_name)).flatten()
+            matches!(rest.first(), Some(b',' | b'}'))
+                .then(|| std::str::from_utf8(role).ok().map(Role::from_name))
+                .flatten()
         }
         // These carry what replay needs in their payload, or may be headers.
         EntryKind::Leaf | EntryKind::Label | EntryKind::SessionInfo | EntryKind::Unknown => return None,

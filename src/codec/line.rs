@@ -59,7 +59,7 @@ impl Chain {
                     Seal::Wrong { expected, found: shape.crc }
                 }
             }
-            None if is_nearly_sealed(content) => Seal::Malformed,
+            None if is_scratched(content) || is_nearly_sealed(content) => Seal::Malformed,
             None => Seal::Absent,
         };
         if matches!(seal, Seal::Valid { .. }) {
@@ -124,6 +124,13 @@ impl Shape {
         (tail == b"\"}").then_some(())?;
         Some(Self { prev: Checksum(short_id(prev)?), crc: Checksum(short_id(crc)?) })
     }
+}
+
+/// Whether the tail is a seal but for a byte or two of its keys and quotes.
+fn is_scratched(content: &[u8]) -> bool {
+    const SHAPE: &[u8; SEAL_BYTES] = br#","prev":"________","crc":"________"}"#;
+    let Some(tail) = content.len().checked_sub(SEAL_BYTES).map(|start| &content[start..]) else { return false };
+    SHAPE.iter().zip(tail).filter(|(shape, found)| **shape != b'_' && shape != found).count() <= 2
 }
 
 /// Whether the last member of the line is called `crc` or `prev`, however it is spaced or spelled.
@@ -199,6 +206,8 @@ mod tests {
             r#"{"a":1,"crc":"89abcdef","prev":"01234567"}"#,
             r#"{"a":1,"crc":12}"#,
             r#"{"a":1,"prev":"01234567"} "#,
+            r#"{"a":1,"prev":"01234567","brc":"89abcdef"}"#,
+            r#"{"a":1,"prev":"01234567","crc":"89abcdef#}"#,
         ];
         for line in malformed {
             assert_eq!(Chain::default().push(line.as_bytes(), true), Seal::Malformed, "{line}");

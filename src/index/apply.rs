@@ -44,6 +44,9 @@ pub(crate) struct Index {
     gaps: BTreeMap<Row, Gap>,
     /// Entries that wait for a parent which may come later in the file.
     waiting: HashMap<EntryId, Vec<Row>>,
+    /// Entries that came after a child of theirs, which the newest of every cycle is: the parent that they name
+    /// themselves, and their line.
+    late_parents: HashMap<Row, (EntryId, u64)>,
     /// Ids that damaged lines name, with the parents that they name.
     ghosts: HashMap<EntryId, Option<EntryId>>,
     /// The leaves just before the latest damage.
@@ -93,7 +96,7 @@ impl Index {
             self.waiting.entry(gap.missing.clone()).or_default().push(row);
             self.gaps.insert(row, gap);
         }
-        self.adopt_waiting(&head.id, row);
+        self.adopt_waiting(&head, row, place.line);
         self.move_leaf(&head, row, lane, place.line);
         self.derive(head);
     }
@@ -173,13 +176,16 @@ impl Index {
     }
 
     /// Hangs entries that came before their parent under it.
-    fn adopt_waiting(&mut self, id: &EntryId, row: Row) {
+    fn adopt_waiting(&mut self, head: &Head<'_>, row: Row, line: u64) {
         if self.waiting.is_empty() {
             return;
         }
-        for child in self.waiting.remove(id).unwrap_or_default() {
+        for child in self.waiting.remove(&head.id).unwrap_or_default() {
             if child == row {
                 continue;
+            }
+            if let Some(named) = &head.parent {
+                self.late_parents.insert(row, (named.clone(), line));
             }
             let parent = self.step_over_leaf(row);
             self.table.links[child as usize].parent = parent.row;
@@ -242,10 +248,13 @@ impl Index {
         if !std::mem::take(&mut self.unsettled) {
             return;
         }
-        for row in settle(&mut self.table) {
-            let entry = self.table.id(row);
-            let gap = Gap { missing: entry.clone(), entry, line: 0, bridged_to: None, reason: GapReason::Cycle };
-            self.gaps.insert(row, gap);
+        for row in settle(&mut self.table, |row| self.gaps.contains_key(&row)) {
+            if let Some(bridge) = self.gaps.get_mut(&row) {
+                (bridge.bridged_to, bridge.reason) = (None, GapReason::Ends);
+            } else if let Some((missing, line)) = self.late_parents.get(&row).cloned() {
+                let entry = self.table.id(row);
+                self.gaps.insert(row, Gap { entry, missing, line, bridged_to: None, reason: GapReason::Cycle });
+            }
         }
     }
 

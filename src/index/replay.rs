@@ -169,7 +169,6 @@ impl Replay {
             let (chain, lines) = (self.chain.clone(), self.lines);
             self.take(journal, line)?;
             (self.chain, self.lines, self.watermark) = (chain, lines, watermark);
-            self.last = None;
             self.provisional = Some(Span { position: line.offset, length: line.bytes.len() as u64 });
         }
         Ok(())
@@ -191,6 +190,12 @@ impl Replay {
         self.counts.records += 1;
         let sealed = matches!(seal, Seal::Valid { .. });
         match head::read(content, sealed) {
+            // What the seal says is changed takes part only with a whole envelope (SPEC 1.2).
+            damaged @ (Reading::Entry(Head { complete: false, .. }) | Reading::NotAnEntry)
+                if matches!(seal, Seal::Wrong { .. }) =>
+            {
+                self.take_damaged(journal, place, content, kind_of_damage(content, &damaged, seal))?;
+            }
             Reading::Entry(head) => {
                 let place = Place { span: content_span(line, content), ..place };
                 let suspect = self.note_seal(seal, place);
@@ -198,7 +203,9 @@ impl Replay {
             }
             Reading::Header => self.report(DamageKind::SecondHeader, place, "the first header counts"),
             Reading::NotAnEntry => self.report(DamageKind::NotAnEntry, place, "whole JSON without a type and an id"),
-            unreadable => self.take_damaged(journal, place, content, &unreadable)?,
+            unreadable => {
+                self.take_damaged(journal, place, content, kind_of_damage(content, &unreadable, seal))?;
+            }
         }
         Ok(())
     }
@@ -240,15 +247,10 @@ impl Replay {
         journal: &dyn Journal,
         place: Place,
         content: &[u8],
-        reading: &Reading<'_>,
+        (kind, detail): (DamageKind, &str),
     ) -> Result<()> {
         let parts = salvage(content);
         if parts.is_empty() {
-            let (kind, detail) = match reading {
-                _ if content.iter().all(|byte| *byte == 0) => (DamageKind::Padding, "NUL bytes where a record belongs"),
-                Reading::Torn => (DamageKind::Torn, "the record ends in its middle"),
-                _ => (DamageKind::Corrupt, "no JSON where a record belongs"),
-            };
             self.report(kind, place, detail);
             let unfinished = !matches!(kind, DamageKind::Corrupt);
             self.index.skip(place, head::ghost(content), unfinished);
@@ -361,6 +363,11 @@ impl Replay {
         self.prev
     }
 
+    /// The incarnation of the journal that was replayed.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation
+    }
+
     /// Behind the last byte that was looked at.
     pub(crate) fn seen(&self) -> u64 {
         self.seen
@@ -378,6 +385,17 @@ impl Replay {
     /// The first entry that came after `rows` were there.
     pub(crate) fn rows(&self) -> Row {
         self.index.table.len()
+    }
+}
+
+/// What a line is that cannot be read as an entry.
+fn kind_of_damage(content: &[u8], reading: &Reading<'_>, seal: Seal) -> (DamageKind, &'static str) {
+    match reading {
+        _ if content.iter().all(|byte| *byte == 0) => (DamageKind::Padding, "NUL bytes where a record belongs"),
+        // A seal at its end says that a record was finished, whatever became of its middle.
+        Reading::Torn if seal == Seal::Absent => (DamageKind::Torn, "the record ends in its middle"),
+        Reading::Entry(_) | Reading::NotAnEntry => (DamageKind::Corrupt, "a sealed record whose envelope is damaged"),
+        _ => (DamageKind::Corrupt, "no JSON where a record belongs"),
     }
 }
 

@@ -1,13 +1,14 @@
 //! Putting the tree right after an entry was found whose children came before it in the file (SPEC 2.4).
 //!
-//! Only damaged or hostile logs need this. One pass over all entries; cycles are broken at their newest entry, so the
-//! result does not depend on how the log was read in pieces.
+//! Only damaged or hostile logs need this. One pass over all entries; cycles are broken at a bridge if they have one,
+//! which no record asked for, else at their newest entry, so the result does not depend on how the log was read in
+//! pieces.
 
 use super::table::{NONE, Row, Table};
 
 /// Recomputes all depths and jumps from the parents; returns the entries at which a cycle was broken.
-pub(super) fn settle(table: &mut Table) -> Vec<Row> {
-    let broken = break_cycles(table);
+pub(super) fn settle(table: &mut Table, is_bridge: impl Fn(Row) -> bool) -> Vec<Row> {
+    let broken = break_cycles(table, is_bridge);
     let count = table.len();
     let mut done = vec![false; count as usize];
     let mut chain = Vec::new();
@@ -22,7 +23,7 @@ pub(super) fn settle(table: &mut Table) -> Vec<Row> {
     broken
 }
 
-fn break_cycles(table: &mut Table) -> Vec<Row> {
+fn break_cycles(table: &mut Table, is_bridge: impl Fn(Row) -> bool) -> Vec<Row> {
     const UNSEEN: Row = NONE;
     let mut broken = Vec::new();
     // For each entry the walk that came by it first.
@@ -34,20 +35,20 @@ fn break_cycles(table: &mut Table) -> Vec<Row> {
             row = table.parent(row);
         }
         if row != NONE && walks[row as usize] == start {
-            let newest = newest_in_cycle(table, row);
-            table.links[newest as usize].parent = NONE;
-            broken.push(newest);
+            let weakest = weakest_in_cycle(table, row, &is_bridge);
+            table.links[weakest as usize].parent = NONE;
+            broken.push(weakest);
         }
     }
     broken
 }
 
-fn newest_in_cycle(table: &Table, start: Row) -> Row {
-    let mut newest = start;
+fn weakest_in_cycle(table: &Table, start: Row, is_bridge: impl Fn(Row) -> bool) -> Row {
+    let mut weakest = (is_bridge(start), start);
     let mut row = table.parent(start);
     while row != start {
-        newest = newest.max(row);
+        weakest = weakest.max((is_bridge(row), row));
         row = table.parent(row);
     }
-    newest
+    weakest.1
 }

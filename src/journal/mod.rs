@@ -41,6 +41,8 @@ pub(crate) struct Stored {
     pub(crate) position: u64,
     /// The end behind the last record.
     pub(crate) end: u64,
+    /// Which incarnation of the journal they are in.
+    pub(crate) generation: u64,
     /// Whether another writer's bytes came between the expected end and the first record (SPEC 1.5).
     pub(crate) interleaved: bool,
 }
@@ -79,8 +81,12 @@ pub(crate) trait Journal: Send + Sync {
     /// Makes `records`, stored at `stored`, durable (SPEC 1.6). Never called within a turn.
     fn sync(&self, stored: &Stored, records: &[Vec<u8>]) -> Result<()>;
 
-    /// Makes everything that was stored so far durable.
-    fn sync_all(&self) -> Result<()>;
+    /// Makes everything durable that was stored so far in the incarnation `generation`.
+    ///
+    /// # Errors
+    ///
+    /// `Gone` if that is not the log's any more; `Undecided` if the disk failed.
+    fn sync_all(&self, generation: u64) -> Result<()>;
 }
 
 /// A writer's turn; over when dropped.

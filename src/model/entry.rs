@@ -95,6 +95,19 @@ impl Role {
             _ => Self::Other,
         }
     }
+
+    /// The name that today's messages have for it; `other` stands for any other.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::ToolResult => "toolResult",
+            Self::BashExecution => "bashExecution",
+            Self::Custom => "custom",
+            Self::Other => "other",
+        }
+    }
 }
 
 /// An entry as it stands in the log.

@@ -15,5 +15,5 @@ pub(crate) use id::EntryIdRepr;
 pub(crate) use id::short_id;
 pub use id::{EntryId, SessionId};
 pub use new_entry::NewEntry;
-pub(crate) use new_entry::{one_line_label, quote_id};
+pub(crate) use new_entry::{json_value, one_line_label, quote_id};
 pub use time::Timestamp;

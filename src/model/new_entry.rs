@@ -79,7 +79,7 @@ impl NewEntry {
     ///
     /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) if `data` is not JSON.
     pub fn custom(custom_type: &str, data: &str) -> Result<Self> {
-        let data = value(data, "the data of a custom entry")?;
+        let data = json_value(data, "the data of a custom entry")?;
         Ok(Self::new("custom", format!(r#""customType":{},"data":{data}"#, quote(custom_type))))
     }
 
@@ -89,7 +89,7 @@ impl NewEntry {
     ///
     /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) if `content` is neither.
     pub fn custom_message(custom_type: &str, content: &str, display: bool) -> Result<Self> {
-        let content = value(content, "the content of a custom message")?;
+        let content = json_value(content, "the content of a custom message")?;
         if !content.starts_with(['"', '[']) {
             return Err(Error::invalid("the content of a custom message is a string or an array"));
         }
@@ -199,7 +199,9 @@ impl NewEntry {
         let type_name = quote(&self.type_name);
         let comma = if fields.is_empty() { "" } else { "," };
         let changed = Self::from_json(&format!(r#"{{"type":{type_name}{comma}{}}}"#, fields.join(",")))?;
-        Ok(Self { id: self.id, timestamp: self.timestamp, ..changed })
+        let time = &self.fields[self.fields.len() - self.time_bytes..];
+        let time_bytes = if changed.fields.ends_with(time) { self.time_bytes } else { 0 };
+        Ok(Self { id: self.id, timestamp: self.timestamp, time_bytes, ..changed })
     }
 
     /// Whether `stored`, the payload of a stored record, is this entry's.
@@ -221,7 +223,9 @@ impl NewEntry {
 fn check_kind(type_name: &str, members: &[json::Member<'_>]) -> Result<()> {
     let replacement = members.iter().find(|member| member.key == "replacement").map(|member| member.value);
     if type_name == "context_edit" && !replacement.is_some_and(is_replacement) {
-        return Err(Error::invalid("a context edit replaces by null, or by an object with a string or array as content"));
+        return Err(Error::invalid(
+            "a context edit replaces by null, or by an object with a string or array as content",
+        ));
     }
     let needed = match EntryKind::from_type(type_name) {
         EntryKind::Message => "message",
@@ -249,7 +253,8 @@ fn object<'a>(text: &'a str, what: &str) -> Result<Vec<json::Member<'a>>> {
     })
 }
 
-fn value(text: &str, what: &str) -> Result<String> {
+/// One JSON value, as it is stored; anything else could smuggle in members of the engine.
+pub(crate) fn json_value(text: &str, what: &str) -> Result<String> {
     match serde_json::from_str::<&serde_json::value::RawValue>(text) {
         Ok(raw) => Ok(one_line(raw.get())),
         Err(error) => Err(Error::invalid(format!("{what} must be JSON (column {})", error.column()))),

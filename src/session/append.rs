@@ -9,7 +9,7 @@ use crate::codec::checksum::Checksum;
 use crate::codec::line;
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::{NONE, Row};
-use crate::journal::{Journal, Outcome, Stored};
+use crate::journal::{APPEND_BYTES_MAX, Journal, Outcome, Stored};
 use crate::model::{EntryId, EntryKind, FORMAT_VERSION, NewEntry, json};
 
 /// How much a handle replays while it holds the lock, in bytes.
@@ -89,6 +89,7 @@ impl Session {
             return Ok(Vec::new());
         }
         let entries = self.through_hook(entries)?;
+        check_size(&entries)?;
         check_ids_differ(&entries)?;
         let mut present = Vec::new();
         let stored = self.write(options.durability, &mut |state, journal| {
@@ -118,10 +119,11 @@ impl Session {
         self.check_writable(&state)?;
         let (plan, written) = self.take_turn(&mut state, plan)?;
         state.after_write(&plan);
+        let generation = state.replay.generation();
         drop(state);
         let Some((sealed, stored)) = written else {
             if durable {
-                journal.sync_all()?;
+                journal.sync_all(generation)?;
             }
             return Ok(Vec::new());
         };
@@ -212,7 +214,7 @@ impl State {
     }
 
     /// Fails unless the leaf is `expected`, or has moved from there through labels and names only.
-    fn check_leaf(&self, expected: Option<&EntryId>) -> Result<()> {
+    pub(super) fn check_leaf(&self, expected: Option<&EntryId>) -> Result<()> {
         let table = &self.replay.index().table;
         let leaf = self.replay.index().leaf();
         let expected_row = expected.map_or(Some(NONE), |id| table.find(id));
@@ -227,17 +229,28 @@ impl State {
         Err(Error::new(ErrorKind::Conflict, message).with_actual_leaf(actual))
     }
 
-    /// An id that no entry has, nor any of `drafts`.
-    pub(super) fn draw_id(&self, drafts: &[Draft]) -> EntryId {
+    /// An id that no entry has, and that is not `taken` by one that is about to be written.
+    pub(super) fn draw_id(&self, taken: &HashSet<EntryId>) -> EntryId {
         let table = &self.replay.index().table;
-        EntryId::draw(|id| table.find(id).is_some() || drafts.iter().rev().any(|draft| draft.id == *id))
+        EntryId::draw(|id| table.find(id).is_some() || taken.contains(id))
     }
 
-    /// An entry under `parent`, with an id.
-    pub(super) fn draft(&self, entry: NewEntry, parent: Option<EntryId>, drafts: &[Draft]) -> Draft {
-        let id = entry.id.clone().unwrap_or_else(|| self.draw_id(drafts));
+    /// An entry under `parent`, with an id, which is `taken` then.
+    pub(super) fn draft(&self, entry: NewEntry, parent: Option<EntryId>, taken: &mut HashSet<EntryId>) -> Draft {
+        let id = entry.id.clone().unwrap_or_else(|| self.draw_id(taken));
+        taken.insert(id.clone());
         Draft { entry, id, parent, side: false }
     }
+}
+
+/// Refuses what is too large before anything is done for it; the writer looks again at what it writes (SPEC 1.3).
+fn check_size(entries: &[NewEntry]) -> Result<()> {
+    let length: u64 = entries.iter().map(|entry| entry.fields.len() as u64).sum();
+    if length > APPEND_BYTES_MAX {
+        let message = format!("a record or batch may hold {APPEND_BYTES_MAX} bytes and this has over {length}");
+        return Err(Error::new(ErrorKind::TooLarge, message));
+    }
+    Ok(())
 }
 
 fn check_ids_differ(entries: &[NewEntry]) -> Result<()> {
@@ -277,7 +290,9 @@ fn find_present(
             return Err(Error::new(ErrorKind::AlreadyExists, message).at_offset(span.position));
         }
         let crc = Checksum::of(line::covered(&stored));
-        let receipt = Receipt { id: id.clone(), end: span.end() + 1, crc, interleaved: false, already_stored: true };
+        // The line feed may be missing yet.
+        let end = (span.end() + 1).min(state.replay.seen());
+        let receipt = Receipt { id: id.clone(), end, crc, interleaved: false, already_stored: true };
         present.push(Some(receipt));
     }
     Ok(present)
@@ -325,9 +340,10 @@ fn plan_append(
     let side = matches!(options.attach, Attach::Side(_));
     let mut parent = id_of(&state.replay, row);
     let mut drafts: Vec<Draft> = Vec::with_capacity(missing.len() + 1);
+    let mut taken = entries.iter().filter_map(|entry| entry.id.clone()).collect();
     for (entry, _) in missing {
-        check_target(state, entry, entries)?;
-        let draft = Draft { side, ..state.draft(entry.clone(), parent, &drafts) };
+        check_target(state, entry, &taken)?;
+        let draft = Draft { side, ..state.draft(entry.clone(), parent, &mut taken) };
         parent = Some(draft.id.clone());
         drafts.push(draft);
     }
@@ -337,18 +353,18 @@ fn plan_append(
     let answers = drafts.len();
     let leaf = id_of(&state.replay, state.replay.index().leaf());
     // A reader that knows only "the last line" must resume on main (SPEC 3.2).
-    drafts.push(state.draft(NewEntry::leaf(leaf.as_ref(), leaf.as_ref()), leaf.clone(), &drafts));
+    drafts.push(state.draft(NewEntry::leaf(leaf.as_ref(), leaf.as_ref()), leaf.clone(), &mut taken));
     Ok(Plan { drafts, answers, leaf: None, moves_position: false })
 }
 
 /// Labels and context edits name an entry that must be there (SPEC 3.6).
-fn check_target(state: &State, entry: &NewEntry, batch: &[NewEntry]) -> Result<()> {
+fn check_target(state: &State, entry: &NewEntry, batch: &HashSet<EntryId>) -> Result<()> {
     if !matches!(entry.kind(), EntryKind::Label | EntryKind::ContextEdit) {
         return Ok(());
     }
     let target = entry.field("targetId").and_then(|raw| json::string(&raw)).unwrap_or_default();
     let target = EntryId::parse(&target)?;
-    if batch.iter().any(|entry| entry.id.as_ref() == Some(&target)) {
+    if batch.contains(&target) {
         return Ok(());
     }
     state.find(&target).map(|_| ())

@@ -1,12 +1,14 @@
 //! Moving the leaf, for good or for this handle only; labels and names (SPEC 3.3, 3.6).
 
+use std::collections::HashSet;
+
 use super::append::{Plan, Receipt};
 use super::options::{AppendOptions, Attach};
 use super::{Session, State, id_of};
 use crate::error::Result;
 use crate::index::{NONE, Row};
 use crate::model::json::quote;
-use crate::model::{EntryId, NewEntry};
+use crate::model::{EntryId, NewEntry, json_value};
 
 /// A summary of the branch that a move leaves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,7 +52,7 @@ impl BranchSummary {
         let from_hook = self.from_hook.map(|from_hook| from_hook.to_string());
         for (key, value) in [("details", self.details), ("usage", self.usage), ("fromHook", from_hook)] {
             if let Some(value) = value {
-                fields.push_str(&format!(r#","{key}":{value}"#));
+                fields.push_str(&format!(r#","{key}":{}"#, json_value(&value, key)?));
             }
         }
         NewEntry::from_json(&format!(r#"{{"type":"branch_summary",{fields}}}"#))
@@ -99,7 +101,7 @@ impl Session {
     fn plan_summary(&self, state: &State, target: Option<&EntryId>, summary: BranchSummary) -> Result<Plan> {
         let from = id_of(&state.replay, state.replay.index().leaf());
         let entry = self.through_hook(vec![summary.into_entry(from.as_ref())?])?.remove(0);
-        Ok(Plan::appending(vec![state.draft(entry, target.cloned(), &[])]))
+        Ok(Plan::appending(vec![state.draft(entry, target.cloned(), &mut HashSet::new())]))
     }
 
     /// Moves this handle's position to `target` and nothing else: no record is written, other handles and a reopened
@@ -141,8 +143,11 @@ impl Session {
         let receipts = self.write(None, &mut |state, _| {
             target.map(|target| state.find(target)).transpose()?;
             let leaf = state.attach(&AppendOptions::new().to_leaf())?;
-            let drafts = vec![state.draft(entry.clone(), id_of(&state.replay, leaf), &[])];
-            Ok(Plan { moves_position: false, ..Plan::appending(drafts) })
+            let drafts = vec![state.draft(entry.clone(), id_of(&state.replay, leaf), &mut HashSet::new())];
+            let plan = Plan { moves_position: false, ..Plan::appending(drafts) };
+            // A leaf that others have moved away from the base stays a conflict for the next append (SPEC 3.7).
+            let goes_along = state.check_leaf(state.base.as_ref()).is_ok();
+            Ok(if goes_along { plan } else { Plan { leaf: None, ..plan } })
         })?;
         Ok(receipts.into_iter().next().expect("one entry was written"))
     }
@@ -164,7 +169,7 @@ fn plan_move(state: &State, row: Row, target: Option<&EntryId>) -> Plan {
     let leaf = state.replay.index().leaf();
     let entry = NewEntry::leaf(target, id_of(&state.replay, leaf).as_ref());
     let stays = leaf == row && state.replay.index().doubt().is_none();
-    let drafts = if stays { Vec::new() } else { vec![state.draft(entry, target.cloned(), &[])] };
+    let drafts = if stays { Vec::new() } else { vec![state.draft(entry, target.cloned(), &mut HashSet::new())] };
     debug_assert!(row != NONE || target.is_none());
     Plan { answers: drafts.len(), drafts, leaf: Some(target.cloned()), moves_position: true }
 }

@@ -1,5 +1,7 @@
 //! Compaction: a summary that stands for what came before it in the context (SPEC 3.5, 4.3).
 
+use std::collections::HashSet;
+
 use super::append::{Plan, Receipt};
 use super::context::{Settings, settings_of_path};
 use super::options::AppendOptions;
@@ -9,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::index::Row;
 use crate::journal::Journal;
 use crate::model::json::quote;
-use crate::model::{EntryId, EntryKind, NewEntry};
+use crate::model::{EntryId, EntryKind, NewEntry, json_value};
 
 /// A compaction to append.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -108,7 +110,7 @@ impl Compaction {
         ];
         for (key, value) in members {
             if let Some(value) = value {
-                fields.push_str(&format!(r#","{key}":{value}"#));
+                fields.push_str(&format!(r#","{key}":{}"#, json_value(&value, key)?));
             }
         }
         Ok(NewEntry::from_json(&format!(r#"{{"type":"compaction",{fields}}}"#))?.with_id(id.clone()))
@@ -150,9 +152,9 @@ impl Session {
     }
 
     fn compaction_drafts(&self, state: &State, compaction: &Compaction, parent: Row) -> Result<Vec<Draft>> {
-        let id = state.draw_id(&[]);
+        let id = state.draw_id(&HashSet::new());
         let entry = self.through_hook(vec![compaction.clone().into_entry(&id)?])?.remove(0);
-        Ok(vec![state.draft(entry, id_of(&state.replay, parent), &[])])
+        Ok(vec![state.draft(entry, id_of(&state.replay, parent), &mut HashSet::new())])
     }
 }
 
@@ -180,10 +182,11 @@ fn keep_settings(state: &State, journal: &dyn Journal, leaf: Row, drafts: &mut V
     if let Some(names) = active_tool_names {
         entries.push(NewEntry::active_tools_change(&names));
     }
+    let mut taken = drafts.iter().map(|draft| draft.id.clone()).collect();
     for entry in entries {
         debug_assert!(!matches!(entry.kind(), EntryKind::Compaction));
         let parent = drafts.last().map(|draft| draft.id.clone());
-        drafts.push(state.draft(entry, parent, drafts));
+        drafts.push(state.draft(entry, parent, &mut taken));
     }
     Ok(())
 }

@@ -174,18 +174,18 @@ impl Session {
     /// The records behind the copied ones: what is carried, and a leaf entry where one is needed.
     fn closing_drafts(&self, plan: &ForkPlan) -> Vec<Draft> {
         let state = self.state.lock();
-        let mut drafts = Vec::new();
+        let (mut drafts, mut taken) = (Vec::new(), HashSet::new());
         let Some(leaf) = &plan.leaf else { return drafts };
         let mut last = leaf.clone();
         for entry in &plan.carried {
             // Ids are drawn against the source, which knows all that was copied.
-            let draft = state.draft(entry.clone(), last, &drafts);
+            let draft = state.draft(entry.clone(), last, &mut taken);
             last = Some(draft.id.clone());
             drafts.push(draft);
         }
         if !plan.leaf_is_last {
             let entry = NewEntry::leaf(leaf.as_ref(), last.as_ref());
-            drafts.push(state.draft(entry, leaf.clone(), &drafts));
+            drafts.push(state.draft(entry, leaf.clone(), &mut taken));
         }
         drafts
     }

@@ -211,7 +211,8 @@ impl Session {
     ///
     /// [`ErrorKind::Undecided`] if the disk failed.
     pub fn sync(&self) -> Result<()> {
-        self.journal.sync_all()
+        let generation = self.state.lock().replay.generation();
+        self.journal.sync_all(generation)
     }
 }
 

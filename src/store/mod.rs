@@ -210,7 +210,8 @@ impl Store {
             id: id.unwrap_or_else(SessionId::new),
             version: FORMAT_VERSION,
             timestamp: Timestamp::now().to_string(),
-            cwd: naming::absolute(cwd)?.to_string_lossy().into_owned(),
+            // By components, so that a slash at the end makes no other project of it.
+            cwd: naming::absolute(cwd)?.components().collect::<PathBuf>().to_string_lossy().into_owned(),
             parent_session: parent,
             metadata,
             origin: None,

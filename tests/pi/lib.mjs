@@ -6,6 +6,8 @@ import { parseArgs } from "node:util";
 
 const CHUNK_BYTES = 1 << 20;
 const CONTEXTS_MAX = 5;
+// Null content of these becomes empty in a context (rule 4.2).
+const FILLED_ROLES = new Set(["user", "assistant", "toolResult", "system"]);
 
 /** The option of every script that runs pi. */
 export const PI_OPTION = { pi: { type: "string", default: "1.6" } };
@@ -129,7 +131,7 @@ function view16(pi, path) {
     label: (id) => session.getLabel(id),
     path: (from) => (from === undefined ? leafPath : session.getBranch(from)),
     context,
-    rule: rule16,
+    rules: rules16,
   };
 }
 
@@ -144,59 +146,121 @@ async function view083(pi, path) {
     path: (from) => session.getBranch(from),
     context: async (from) =>
       from === undefined ? session.buildContext() : pi.buildSessionContext(await session.getBranch(from)),
-    rule: rule083,
+    rules: rules083,
   };
 }
 
-/** Names leaflog's rule where it differs from 1.6.0 on purpose for this path; files that pi wrote hardly have such places. */
-function rule16(path) {
+const CONTEXT_PARTS = ["path_ids", "messages", "model", "thinkingLevel", "activeToolNames", "llm"];
+
+const allBy = (rule) => Object.fromEntries(CONTEXT_PARTS.map((part) => [part, rule]));
+const messagesBy = (rule) => ({ messages: rule, llm: rule });
+
+/** Parts of a context in which leaflog differs from 1.6.0 on purpose, each with the rule's name. */
+function rules16(path, context) {
+  const rules = modelRules(context);
   const compaction = path.findLast((entry) => entry.type === "compaction");
-  if (!compaction) return undefined;
-  const end = path.indexOf(compaction);
+  if (!compaction) return rules;
   const start = path.findIndex((entry) => entry.id === compaction.firstKeptEntryId);
-  const kept = start < 0 ? [] : path.slice(start, end);
-  const dropsSystem = !compaction.systemMessage && kept.some((entry) => entry.message?.role === "system");
-  return compaction.retainedTail || dropsSystem ? "4.1" : undefined;
+  const kept = start < 0 ? [] : path.slice(start, path.indexOf(compaction));
+  const dropsSystem = !compaction.systemMessage && kept.some((entry) => roleOf(entry) === "system");
+  return compaction.retainedTail || dropsSystem ? { ...rules, ...messagesBy("4.1") } : rules;
 }
 
 /** The same for a context path of 0.83. */
-function rule083(path) {
+function rules083(path, context) {
+  if (endsElsewhere(path)) return allBy("3.5");
+  const rules = modelRules(context);
+  if (path.some((entry) => entry.type === "compaction" && entry.systemMessage)) return { ...rules, ...messagesBy("4.1") };
+  if (path.some((entry) => entry.type === "context_edit" || hasNullContent(entry))) return { ...rules, ...messagesBy("4.2") };
+  return context.messages.some((message) => message.role === "system") ? { ...rules, llm: "4.2" } : rules;
+}
+
+/** Whether the path of 0.83 starts elsewhere than the newest compaction's kept range, or an older one is on it. */
+function endsElsewhere(path) {
   const compactions = path.filter((entry) => entry.type === "compaction");
-  if (compactions.length > 1) return "3.5";
-  if (compactions.length === 0 || compactions[0].retainedTail || path[0] === compactions[0]) return undefined;
-  return path[0].id === compactions[0].firstKeptEntryId ? undefined : "3.5";
+  if (compactions.length > 1) return true;
+  if (compactions.length === 0 || compactions[0].retainedTail || path[0] === compactions[0]) return false;
+  return path[0].id !== compactions[0].firstKeptEntryId;
+}
+
+function hasNullContent(entry) {
+  if (entry.type === "custom_message") return entry.content == null;
+  return FILLED_ROLES.has(roleOf(entry)) && entry.message.content == null;
+}
+
+function roleOf(entry) {
+  return entry.type === "message" ? entry.message.role : undefined;
+}
+
+/** An assistant message that names no model makes pi's model undefined; for leaflog it sets none. */
+function modelRules({ model }) {
+  return model && (model.provider === undefined || model.modelId === undefined) ? { model: "4.3" } : {};
+}
+
+/** A label or name as rule 3.6 has it. */
+const tidy = (text) => text?.replace(/[\r\n]+/g, " ").trim() || undefined;
+
+/** What of the whole session leaflog differs in on purpose. */
+function sessionRules(name, labels, entries) {
+  const rules = {};
+  if (tidy(name) !== name) rules.name = "3.6";
+  if (Object.values(labels).some((label) => tidy(label) !== label)) rules.labels = "3.6";
+  const rule = leafRule(entries);
+  return rule ? { ...rules, leaf: rule, ...allBy(rule) } : rules;
+}
+
+/** Why the last line does not say where the session stands: it is a side record, or a leaf entry whose target is not there. */
+function leafRule(entries) {
+  const last = entries.at(-1);
+  if (last?.side === true) return "3.2";
+  const isKnown = (id) => id === null || entries.some((entry) => entry.id === id);
+  return last?.type === "leaf" && !isKnown(last.targetId) ? "2.3" : undefined;
 }
 
 // --- the view: one line of expected.jsonl ---
 
-/** Opens the session anew with pi and returns everything that the oracle compares. */
-export async function describe(pi, file) {
+/** Opens the session anew with pi and returns what the oracle compares; `brief` leaves out contexts, labels and children. */
+export async function describe(pi, file, { brief = false } = {}) {
   const path = resolve(file);
   accessSync(path); // 1.6.0 would open a session of its own where there is none
   const view = pi.version === "1.6" ? view16(pi, path) : await view083(pi, path);
   const { entries } = view;
-  const { from: _, path_ids, rule, ...context } = await contextAt(view, undefined);
+  const head = { path, id: view.id, name: view.name ?? null, leaf: view.leaf ?? null, entries: entries.map((entry) => entry.id) };
+  if (brief) return { ...head, path_ids: pathIds(await view.path()) };
+  const labels = await labelsOf(view);
+  const { from: _, path_ids, rules, ...context } = await contextAtLeaf(view);
   return {
-    path,
-    id: view.id,
-    name: view.name ?? null,
-    leaf: view.leaf ?? null,
-    rule,
-    entries: entries.map((entry) => entry.id),
+    ...head,
+    rules: { ...rules, ...sessionRules(view.name, labels, entries) },
     path_ids,
     children: childrenOf(entries),
-    labels: await labelsOf(view),
+    labels,
     context,
     contexts_at: await contextsAt(view),
     llm: pi.convertToLlm(context.messages),
   };
 }
 
+/** Leaf entries are no nodes. */
+function pathIds(path) {
+  return path.filter((entry) => entry.type !== "leaf").map((entry) => entry.id);
+}
+
 async function contextAt(view, from) {
   const path = await view.path(from);
   const { messages, model, thinkingLevel, activeToolNames } = await view.context(from);
-  const path_ids = path.filter((entry) => entry.type !== "leaf").map((entry) => entry.id);
-  return { from, rule: view.rule(path), path_ids, messages, model, thinkingLevel, activeToolNames };
+  const context = { messages, model, thinkingLevel, activeToolNames };
+  return { from, rules: view.rules(path, context), path_ids: pathIds(path), ...context };
+}
+
+/** The context at the leaf. Where 0.83 refuses to walk past a parent that stayed behind in a fork, all is left to the rule. */
+async function contextAtLeaf(view) {
+  try {
+    return await contextAt(view, undefined);
+  } catch (error) {
+    if (error.code !== "invalid_session") throw error;
+    return { rules: allBy("5.2"), path_ids: [], messages: [], model: null, thinkingLevel: "off", activeToolNames: null };
+  }
 }
 
 /** Contexts at a few other entries; the choice depends on nothing but the session. */
@@ -209,7 +273,6 @@ async function contextsAt(view) {
     try {
       found.push(await contextAt(view, entry.id));
     } catch (error) {
-      // 0.83 refuses to walk past a parent that stayed behind when the path was forked.
       if (error.code !== "invalid_session") throw error;
     }
   }

@@ -24,7 +24,8 @@ export async function write083(pi, random, content, { root, cwd, size, differing
   return files.filter(Boolean);
 }
 
-class Writer083 {
+/** Does random things to a session, the same ones for the same stream of random numbers. */
+export class Writer083 {
   constructor(session, random, content, differing) {
     Object.assign(this, { session, random, content, differing });
   }

@@ -24,7 +24,8 @@ export async function write16(pi, random, content, { cwd, folderOf, size, differ
   return files.filter((file) => existsSync(file));
 }
 
-class Writer16 {
+/** Does random things to a session, the same ones for the same stream of random numbers. */
+export class Writer16 {
   constructor(session, random, content, differing) {
     Object.assign(this, { session, random, content, differing });
   }
@@ -113,10 +114,16 @@ class Writer16 {
     const path = this.session.getBranch();
     const older = path.findLastIndex((entry) => entry.type === "compaction");
     const quiet = path.filter((entry) => /label|change|info/.test(entry.type));
-    const choices = { none: 2, ancestor: 4, nested: older > 0 ? 3 : 0, quiet: quiet.length > 0 ? 2 : 0, elsewhere: 1, unknown: 0.5 };
+    // In sessions that leaflog moved in, 1.6.0 takes a leaf entry for an entry like any other.
+    const moves = path.filter((entry) => entry.type === "leaf");
+    const choices = {
+      none: 2, ancestor: 4, nested: older > 0 ? 3 : 0, quiet: quiet.length > 0 ? 2 : 0, move: moves.length > 0 ? 4 : 0, elsewhere: 1,
+      unknown: 0.5,
+    };
     switch (this.random.weighted(choices)) {
       case "ancestor": return this.random.pick(path)?.id;
       case "nested": return this.random.pick(path.slice(0, older)).id;
+      case "move": return this.random.pick(moves).id;
       case "quiet": return this.random.pick(quiet).id;
       case "elsewhere": return this.anyId();
       case "unknown": return this.random.pick(["", "zzzzzzzz"]);

@@ -67,13 +67,14 @@ impl FileJournal {
     fn check_in_place(&self, file: &LogFile) -> Result<u64> {
         match log_file::status(&self.path) {
             Ok(status) if status.identity == file.identity() => Ok(status.size),
-            Ok(_) => {
-                Err(Error::new(ErrorKind::Gone, "the log was replaced while it was written; open it again")
-                    .at(&self.path))
-            }
+            Ok(_) => Err(replaced(&self.path)),
             Err(error) => Err(gone_or(error, &self.path)),
         }
     }
+}
+
+fn replaced(path: &Path) -> Error {
+    Error::new(ErrorKind::Gone, "the log was replaced while it was written; open it again").at(path)
 }
 
 fn gone_or(error: Error, path: &Path) -> Error {
@@ -114,11 +115,14 @@ impl Journal for FileJournal {
         writer::sync(self, stored, records)
     }
 
-    fn sync_all(&self) -> Result<()> {
+    fn sync_all(&self, generation: u64) -> Result<()> {
         if self.undecided.load(Ordering::Acquire) {
             return Err(writer::undecided(&self.path));
         }
         let file = Arc::clone(&self.opened.lock());
+        if file.generation() != generation {
+            return Err(replaced(&self.path));
+        }
         let synced = file.sync();
         if let Err(error) = synced {
             self.undecided.store(true, Ordering::Release);

@@ -28,7 +28,8 @@ impl<'a> FileTurn<'a> {
         let deadline = Instant::now() + journal.options.lock_wait;
         loop {
             let file = Arc::clone(&journal.opened.lock());
-            let Some(appending) = file.appending(|file| check_file_system(journal, file))? else {
+            let appending = file.appending(|file| check_file_system(journal, file));
+            let Some(appending) = appending.map_err(|error| super::gone_or(error, &journal.path))? else {
                 journal.current()?;
                 continue;
             };
@@ -108,7 +109,7 @@ impl Turn for FileTurn<'_> {
         let start = self.write(&bytes, expected)?;
         self.end.position = start + bytes.len() as u64;
         let opening = bytes.len() as u64 - length;
-        let stored = Stored { position: start + opening, end: self.end.position, interleaved: start != expected };
+        let stored = self.stored(start + opening, start != expected);
         if stored.interleaved && opening == 0 && !self.opening(start)?.is_empty() {
             return self.write_unfused(records, expected);
         }
@@ -123,7 +124,11 @@ impl FileTurn<'_> {
         let bytes = lines(b"\n", records);
         let start = self.write(&bytes, expected)?;
         self.end.position = start + bytes.len() as u64;
-        Ok(Outcome::Stored(Stored { position: start + 1, end: self.end.position, interleaved: true }))
+        Ok(Outcome::Stored(self.stored(start + 1, true)))
+    }
+
+    fn stored(&self, position: u64, interleaved: bool) -> Stored {
+        Stored { position, end: self.end.position, generation: self.end.generation, interleaved }
     }
 }
 
@@ -156,6 +161,9 @@ fn check_file_system(journal: &FileJournal, file: &File) -> Result<()> {
 /// Syncs, and if that fails makes it good or says that the outcome is unknown.
 pub(super) fn sync(journal: &FileJournal, stored: &Stored, records: &[Vec<u8>]) -> Result<()> {
     let file = Arc::clone(&journal.opened.lock());
+    if file.generation() != stored.generation {
+        return Err(super::replaced(&journal.path));
+    }
     if let Err(error) = file.sync() {
         // A later successful sync would prove nothing: the kernel drops the error with the page (SPEC 1.6).
         if file.write_again(&lines(b"", records), stored.position).is_err() {

@@ -1,0 +1,54 @@
+//! One file a command: parse, call the library, print.
+
+mod append;
+mod compact;
+mod completions;
+mod context;
+mod delete;
+mod demo;
+mod entries;
+mod export;
+mod fork;
+mod info;
+mod label;
+mod list;
+mod move_to;
+mod name;
+mod new;
+mod path;
+mod restore;
+mod show;
+mod stats;
+mod tips;
+mod tree;
+
+use crate::app::App;
+use crate::args::Command;
+use crate::failure::Failure;
+
+pub(crate) fn run(app: &mut App, command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Demo(args) => demo::run(app, args),
+        Command::New(args) => new::run(app, args),
+        Command::Append(args) => append::run(app, args),
+        Command::Move(args) => move_to::run(app, args),
+        Command::Compact(args) => compact::run(app, args),
+        Command::Label(args) => label::run(app, &args),
+        Command::Name(args) => name::run(app, &args),
+        Command::Fork(args) => fork::run(app, args),
+        Command::Clone(args) => fork::run_clone(app, args),
+        Command::Tree(args) => tree::run(app, &args),
+        Command::Path(args) => path::run(app, &args),
+        Command::Context(args) => context::run(app, args),
+        Command::Entries(args) => entries::run(app, &args),
+        Command::Show(args) => show::run(app, &args),
+        Command::Tips(args) => tips::run(app, &args),
+        Command::Stats(args) => stats::run(app, &args),
+        Command::Info(args) => info::run(app, &args),
+        Command::List(args) => list::run(app, &args),
+        Command::Delete(args) => delete::run(app, &args),
+        Command::Restore(args) => restore::run(app, &args),
+        Command::Export(args) => export::run(app, &args),
+        Command::Completions(args) => completions::run(app, &args),
+    }
+}

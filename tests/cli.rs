@@ -1,0 +1,18 @@
+//! The command line, as its users meet it: the real binary on real files.
+#![cfg(feature = "cli")]
+
+#[path = "cli/support.rs"]
+mod support;
+
+#[path = "cli/append.rs"]
+mod append;
+#[path = "cli/change.rs"]
+mod change;
+#[path = "cli/errors.rs"]
+mod errors;
+#[path = "cli/limits.rs"]
+mod limits;
+#[path = "cli/read.rs"]
+mod read;
+#[path = "cli/sessions.rs"]
+mod sessions;
