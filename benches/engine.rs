@@ -55,7 +55,7 @@ fn read(criterion: &mut Criterion) {
     });
     group.bench_function("context", |bencher| {
         bencher.iter(|| {
-            assert_eq!(session.context(&ContextOptions::new()).expect("a context").messages.len(), OPEN_ENTRIES)
+            assert_eq!(session.context(&ContextOptions::new()).expect("a context").messages.len(), OPEN_ENTRIES);
         });
     });
     group.finish();

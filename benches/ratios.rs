@@ -63,7 +63,7 @@ fn main() {
         }
     };
     compare("entry in a batch of 100, `Os` / lock, stat, write", 2_000, batch, || {
-        (0..2_000).for_each(|_| raw.append())
+        (0..2_000).for_each(|_| raw.append());
     });
     let disk = session(folder.path(), Durability::Disk);
     compare(
@@ -94,6 +94,6 @@ fn main() {
         || {
             assert_eq!(opened.path_ids(None).expect("a path").len(), OPEN_ENTRIES);
         },
-        || assert_eq!(std::hint::black_box((0..OPEN_ENTRIES as u32).rev().collect::<Vec<_>>()).len(), OPEN_ENTRIES),
+        || assert_eq!(std::hint::black_box((0..OPEN_ENTRIES).rev().collect::<Vec<_>>()).len(), OPEN_ENTRIES),
     );
 }

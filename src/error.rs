@@ -183,8 +183,8 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.message)?;
         if let Some(path) = &self.0.path {
-            // `Debug` quotes the path, so a line break in a file name stays on this line.
-            write!(f, " {path:?}")?;
+            // Quoted and escaped, so a line break in a file name stays on this line.
+            write!(f, " {:?}", path.display().to_string())?;
         }
         if let Some(line) = self.0.line {
             write!(f, ", line {line}")?;

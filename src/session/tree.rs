@@ -114,7 +114,9 @@ impl Session {
             ActivePath::Full => index.table.path(leaf),
             ActivePath::Context => super::context::context_rows(index, &*self.journal, leaf)?,
         };
-        path.into_iter().for_each(|row| active[row as usize] = true);
+        for row in path {
+            active[row as usize] = true;
+        }
         let order = depth_first(index, &options.hidden, &active, leaf);
         Ok(Tree { session: self, order: order.into_iter(), page: VecDeque::new() })
     }

@@ -232,7 +232,9 @@ pub(super) fn context_rows(index: &Index, journal: &dyn Journal, leaf: Row) -> R
 
 fn settings_of(path: &[Entry]) -> Settings {
     let mut settings = Settings::default();
-    path.iter().for_each(|entry| settings.apply(entry));
+    for entry in path {
+        settings.apply(entry);
+    }
     settings
 }
 

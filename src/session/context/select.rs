@@ -88,7 +88,7 @@ fn on_path(index: &Index, row: Row, compaction: Row) -> Option<Row> {
         return table.is_ancestor(row, compaction).then_some(row);
     }
     // Another program may have taken one of our leaf entries for an entry like any other.
-    let behind = table.upwards(compaction).take_while(|entry| *entry != NONE).find(|entry| {
+    table.upwards(compaction).take_while(|entry| *entry != NONE).find(|entry| {
         let mut through = index.through_leaf(*entry);
         while let Some(leaf) = through {
             if leaf == row {
@@ -97,6 +97,5 @@ fn on_path(index: &Index, row: Row, compaction: Row) -> Option<Row> {
             through = index.through_leaf(leaf).filter(|next| *next < leaf);
         }
         false
-    });
-    behind
+    })
 }
