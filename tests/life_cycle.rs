@@ -74,3 +74,31 @@ fn forks_and_compactions_survive_reopening() {
     let side = session.append_with(NewEntry::user("aside"), &AppendOptions::new().side(Some(second))).unwrap();
     assert_ne!(session.stored_leaf(), Some(side.id));
 }
+
+#[test]
+fn the_latest_session_is_never_a_file_that_is_none() {
+    let (folder, store) = store();
+    let session = store.create(CreateOptions::new("/project")).unwrap();
+    std::fs::write(folder.path().join("zz.jsonl"), "{\"a\":1}\n").unwrap();
+    std::fs::write(folder.path().join("zzz.jsonl"), "{\"kind\":\"header\",\"version\":4}\n").unwrap();
+    assert_eq!(store.latest(None).unwrap(), session.path());
+    assert_eq!(store.list(&leaflog::ListOptions::new()).unwrap().len(), 3);
+}
+
+#[test]
+fn a_leaf_entry_without_a_usable_target_moves_nothing_and_leaves_the_leaf_in_doubt() {
+    for target in ["", r#","targetId":7"#] {
+        let (_folder, store) = store();
+        let session = store.create(CreateOptions::new("/project")).unwrap();
+        let id = session.append(NewEntry::user("one")).unwrap().id;
+        let line = format!("{{\"type\":\"leaf\",\"id\":\"x\",\"parentId\":null,\"timestamp\":\"t\"{target}}}\n");
+        let log = [std::fs::read(session.path()).unwrap(), line.into_bytes()].concat();
+        std::fs::write(session.path(), log).unwrap();
+        let again = Session::open(session.path()).unwrap();
+        assert_eq!(again.leaf(), Some(id.clone()));
+        assert!(again.doubt().is_some());
+        assert_eq!(again.append(NewEntry::user("two")).unwrap_err().kind(), ErrorKind::LeafInDoubt);
+        again.move_to(Some(&id)).unwrap().unwrap();
+        again.append(NewEntry::user("two")).unwrap();
+    }
+}

@@ -59,7 +59,6 @@ fn the_leaf_after_replay_follows_from_the_kind_of_the_last_record() {
         ("a move and a message", vec![leaf_entry("x", Some("e1"), ""), user("y", Some("e1"))], Some("y")),
         ("a move to a leaf entry", vec![leaf_entry("x", Some("e1"), ""), leaf_entry("y", Some("x"), "")], Some("e1")),
         ("a move of 0.83", vec![entry("leaf", "x", Some("e3"), r#","targetId":"e2""#)], Some("e2")),
-        ("a move without a target", vec![entry("leaf", "x", Some("e3"), "")], None),
         ("a side record", vec![side("x", Some("e1"))], Some("e3")),
         ("side records and a move", vec![side("x", Some("e1")), leaf_entry("y", Some("e3"), "")], Some("e3")),
         ("a child of a side record", vec![side("x", Some("e1")), user("y", Some("x"))], Some("y")),

@@ -215,6 +215,10 @@ impl<'a> RawHead<'a> {
         let parent = text(self.parent).map(|parent| EntryId::from_stored(&parent));
         let target = text(self.target).map(|target| EntryId::from_stored(&target));
         let detail = match (kind, target) {
+            (EntryKind::Leaf, None) if self.target.is_none_or(|raw| raw.get() != "null") => {
+                // Neither null nor an id: an unknown target, which moves nothing (SPEC 2.3).
+                Detail::Leaf { target: Some(EntryId::from_stored("")) }
+            }
             (EntryKind::Leaf, target) => Detail::Leaf { target },
             (EntryKind::Label, Some(target)) => Detail::Label { target, label: text(self.label) },
             (EntryKind::SessionInfo, _) => Detail::Name(text(self.name)),

@@ -12,6 +12,9 @@ use crate::model::{EntryId, EntryKind};
 /// How many damaged records are kept one by one; further ones are counted.
 const DAMAGE_KEPT_MAX: usize = 1_000;
 
+/// How many damaged lines in a row a bridge follows by the parents that they name; hostile logs name long chains.
+const GHOST_STEPS_MAX: usize = 64;
+
 /// A label or a name, and the time of the entry that set it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
@@ -156,8 +159,7 @@ impl Index {
             return (gap.bridged_to.as_ref().and_then(|id| self.table.find(id)).unwrap_or(NONE), gap.reason);
         }
         let mut named = Some(missing);
-        // Each step takes a ghost, so there are at most as many as there are ghosts.
-        for _ in 0..=self.ghosts.len() {
+        for _ in 0..GHOST_STEPS_MAX {
             named = match named.and_then(|id| self.ghosts.get(id)) {
                 Some(Some(parent)) => match self.table.find(parent) {
                     Some(row) => return (self.step_over_leaf(row).row, GapReason::NamedByDamage),

@@ -52,7 +52,10 @@ impl Store {
             Some(cwd) => options.cwd(cwd),
             None => options,
         };
-        let newest = self.list(&options)?.into_iter().find(|session| session.format.is_none());
+        let newest = self
+            .list(&options)?
+            .into_iter()
+            .find(|session| session.format.is_none() && (session.created.is_some() || !session.damaged));
         newest.map(|session| session.path).ok_or_else(|| {
             let message = match cwd {
                 Some(cwd) => format!("there is no session of the project {} in", cwd.display()),

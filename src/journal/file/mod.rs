@@ -13,7 +13,6 @@ mod writer;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -38,8 +37,17 @@ pub(crate) struct FileJournal {
     path: PathBuf,
     options: FileOptions,
     opened: Mutex<Arc<LogFile>>,
-    /// Set once a sync failed and could not be made good: no append is called durable any more (SPEC 1.6).
-    undecided: AtomicBool,
+    syncs: Mutex<Syncs>,
+}
+
+/// What became of the syncs of one handle. The kernel tells of a failure once, to whichever thread asks first, so the
+/// threads of a handle sync one after the other and share what they were told (SPEC 1.6).
+#[derive(Debug, Default)]
+struct Syncs {
+    /// Up to where records may be lost although a later sync succeeds: none of them counts unless written again.
+    failed_up_to: u64,
+    /// A failed sync could not be made good: no append is called durable any more.
+    undecided: bool,
 }
 
 impl FileJournal {
@@ -47,7 +55,7 @@ impl FileJournal {
     pub(crate) fn open(path: &Path, options: FileOptions) -> Result<Self> {
         let opened = Arc::new(LogFile::open(path, 0)?);
         let path = std::path::absolute(path).map_err(|error| Error::io("cannot resolve", path, error))?;
-        Ok(Self { path, options, opened: Mutex::new(opened), undecided: AtomicBool::new(false) })
+        Ok(Self { path, options, opened: Mutex::new(opened), syncs: Mutex::new(Syncs::default()) })
     }
 
     /// The file that the path names now, opened again if it was replaced.
@@ -109,25 +117,10 @@ impl Journal for FileJournal {
     }
 
     fn sync(&self, stored: &Stored, records: &[Vec<u8>]) -> Result<()> {
-        if self.undecided.load(Ordering::Acquire) {
-            return Err(writer::undecided(&self.path));
-        }
         writer::sync(self, stored, records)
     }
 
     fn sync_all(&self, generation: u64) -> Result<()> {
-        if self.undecided.load(Ordering::Acquire) {
-            return Err(writer::undecided(&self.path));
-        }
-        let file = Arc::clone(&self.opened.lock());
-        if file.generation() != generation {
-            return Err(replaced(&self.path));
-        }
-        let synced = file.sync();
-        if let Err(error) = synced {
-            self.undecided.store(true, Ordering::Release);
-            return Err(writer::undecided(&self.path).with_source(error));
-        }
-        self.check_in_place(&file).map(|_| ())
+        writer::sync_all(self, generation)
     }
 }

@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use super::lock::LogLock;
@@ -160,18 +159,45 @@ fn check_file_system(journal: &FileJournal, file: &File) -> Result<()> {
 
 /// Syncs, and if that fails makes it good or says that the outcome is unknown.
 pub(super) fn sync(journal: &FileJournal, stored: &Stored, records: &[Vec<u8>]) -> Result<()> {
-    let file = Arc::clone(&journal.opened.lock());
-    if file.generation() != stored.generation {
-        return Err(super::replaced(&journal.path));
+    let file = current(journal, stored.generation)?;
+    let mut syncs = journal.syncs.lock();
+    if syncs.undecided {
+        return Err(undecided(&journal.path));
     }
-    if let Err(error) = file.sync() {
+    let synced = if stored.position < syncs.failed_up_to { Ok(false) } else { file.sync().map(|()| true) };
+    if !matches!(synced, Ok(true)) {
         // A later successful sync would prove nothing: the kernel drops the error with the page (SPEC 1.6).
-        if file.write_again(&lines(b"", records), stored.position).is_err() {
-            journal.undecided.store(true, Ordering::Release);
-            return Err(undecided(&journal.path).with_source(error));
+        if synced.is_err() {
+            syncs.failed_up_to = syncs.failed_up_to.max(file.status()?.size);
+        }
+        if let Err(error) = file.write_again(&lines(b"", records), stored.position) {
+            syncs.undecided = true;
+            return Err(undecided(&journal.path).with_source(synced.err().unwrap_or(error)));
         }
     }
+    drop(syncs);
     journal.check_in_place(&file).map(|_| ())
+}
+
+/// Syncs what was appended so far. What a failed sync may have lost cannot be made good here.
+pub(super) fn sync_all(journal: &FileJournal, generation: u64) -> Result<()> {
+    let file = current(journal, generation)?;
+    let mut syncs = journal.syncs.lock();
+    if syncs.undecided || syncs.failed_up_to > 0 {
+        return Err(undecided(&journal.path));
+    }
+    if let Err(error) = file.sync() {
+        syncs.undecided = true;
+        return Err(undecided(&journal.path).with_source(error));
+    }
+    drop(syncs);
+    journal.check_in_place(&file).map(|_| ())
+}
+
+/// The open log, if it is still the one that was appended to.
+fn current(journal: &FileJournal, generation: u64) -> Result<Arc<LogFile>> {
+    let file = Arc::clone(&journal.opened.lock());
+    if file.generation() == generation { Ok(file) } else { Err(super::replaced(&journal.path)) }
 }
 
 pub(super) fn undecided(path: &Path) -> Error {
