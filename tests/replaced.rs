@@ -216,6 +216,20 @@ fn an_append_to_a_log_that_changed_goes_to_the_log_that_is_there_or_fails() {
 }
 
 #[test]
+fn a_sync_of_a_log_that_was_replaced_is_not_one_of_what_was_appended() {
+    let file = Log::with(common::chain(2));
+    let session = file.open();
+    session.append(next()).unwrap();
+    session.sync().unwrap();
+    let draft = file.path.with_extension("draft");
+    fs::copy(&file.path, &draft).unwrap();
+    fs::rename(&draft, &file.path).unwrap();
+    assert_eq!(kind(session.sync()), ErrorKind::Gone);
+    assert!(session.refresh().unwrap().reloaded);
+    session.sync().unwrap();
+}
+
+#[test]
 fn reads_through_a_handle_whose_log_changed_give_the_entry_or_a_typed_error() {
     for (name, change, _) in changes() {
         let file = Log::with(common::chain(4));
