@@ -27,6 +27,11 @@ pub enum ErrorKind {
     LeafInDoubt,
     /// Another writer held the lock until the deadline. Try again.
     Locked,
+    /// A turn, a compaction or a navigation is under way (SPEC 6.1). Abort it, or wait until it is over.
+    Busy,
+    /// The summary of a branch failed and the leaf is where it was (SPEC 6.2). The source says why; try again, or move
+    /// without one.
+    Summary,
     /// A record or a batch is over the limit (1 GiB). Nothing was written; store less in one record.
     TooLarge,
     /// The disk, a quota or a size limit is full. What was written before is whole; append again when there is room.
@@ -59,6 +64,8 @@ impl ErrorKind {
             Self::Conflict => "conflict",
             Self::LeafInDoubt => "leaf-in-doubt",
             Self::Locked => "locked",
+            Self::Busy => "busy",
+            Self::Summary => "summary",
             Self::TooLarge => "too-large",
             Self::StorageFull => "storage-full",
             Self::Denied => "denied",

@@ -72,6 +72,7 @@ mod error;
 mod index;
 mod journal;
 pub(crate) mod model;
+mod navigate;
 mod session;
 mod store;
 
@@ -80,6 +81,11 @@ pub use error::{Error, ErrorKind, Result};
 pub use index::{Damage, DamageKind, Doubt, Gap, GapReason, Label};
 pub use journal::APPEND_BYTES_MAX;
 pub use model::{Entry, EntryId, EntryKind, Header, NewEntry, Origin, Position, Role, Scope, SessionId, Timestamp};
+pub use navigate::{
+    Cancellation, CommandSummarizer, LeftBranch, Moved, NavigateOptions, Navigation, NavigationDecision,
+    NavigationEvent, NavigationPlan, Navigator, Phase, PhaseGuard, PreparedBranch, Prompt, Summarized, Summarizer,
+    Summary, SummaryFailure, collect_branch, estimate_tokens, prepare_branch, summary_prompt,
+};
 pub use session::{
     ActivePath, AppendOptions, BranchSummary, Compaction, Context, ContextOptions, Durability, Entries, Fork, Message,
     Model, Receipt, Refresh, Session, SessionOptions, Settings, SettingsFrom, Stats, Tip, ToolCall, Tree, TreeNode,

@@ -46,7 +46,7 @@ impl BranchSummary {
         self
     }
 
-    fn into_entry(self, from: Option<&EntryId>) -> Result<NewEntry> {
+    pub(crate) fn into_entry(self, from: Option<&EntryId>) -> Result<NewEntry> {
         let from = from.map_or_else(|| "root".to_owned(), EntryId::to_string);
         let mut fields = format!(r#""fromId":{},"summary":{}"#, quote(&from), quote(&self.summary));
         let from_hook = self.from_hook.map(|from_hook| from_hook.to_string());

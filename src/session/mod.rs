@@ -20,6 +20,7 @@ pub use append::Receipt;
 pub use branch::BranchSummary;
 pub use compaction::Compaction;
 pub use context::{Context, ContextOptions, Message, Model, Settings, SettingsFrom, ToolCall, to_llm};
+pub(crate) use context::{latest_edits, project_entry};
 pub use fork::Fork;
 
 pub use options::{AppendOptions, Durability, SessionOptions};
@@ -130,6 +131,12 @@ impl Session {
     /// Where this handle stands: the parent of its next entry, `None` before the first one.
     pub fn leaf(&self) -> Option<EntryId> {
         self.state.lock().position.clone()
+    }
+
+    /// This handle's base, the leaf that it expects, and its position, taken together (SPEC 3.7).
+    pub(crate) fn standing(&self) -> (Option<EntryId>, Option<EntryId>) {
+        let state = self.state.lock();
+        (state.base.clone(), state.position.clone())
     }
 
     /// The leaf that the log says, as far as it was replayed; differs from [`Session::leaf`] after a `branch`.

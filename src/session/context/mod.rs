@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 pub use llm::to_llm;
 pub use message::Message;
+pub(crate) use project::{latest_edits, project as project_entry};
 pub use settings::{Model, Settings};
 pub use tool_calls::ToolCall;
 

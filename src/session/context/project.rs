@@ -57,7 +57,7 @@ pub(crate) fn project(entry: &Entry, edit: Option<&Entry>) -> Vec<Message> {
 }
 
 /// The latest edit of each target. An edit that says nothing of a replacement cannot be applied and does not count.
-fn latest_edits(entries: &[Entry]) -> HashMap<EntryId, &Entry> {
+pub(crate) fn latest_edits(entries: &[Entry]) -> HashMap<EntryId, &Entry> {
     let mut edits = HashMap::new();
     for entry in entries.iter().filter(|entry| entry.kind() == EntryKind::ContextEdit) {
         let record = entry.as_json();
