@@ -70,7 +70,7 @@
 mod codec;
 mod error;
 mod index;
-mod journal;
+pub mod journal;
 pub(crate) mod model;
 mod navigate;
 mod session;
@@ -79,7 +79,7 @@ mod store;
 pub use codec::checksum::Checksum;
 pub use error::{Error, ErrorKind, Result};
 pub use index::{Damage, DamageKind, Doubt, Gap, GapReason, Label};
-pub use journal::APPEND_BYTES_MAX;
+pub use journal::{APPEND_BYTES_MAX, Deleted};
 pub use model::{Entry, EntryId, EntryKind, Header, NewEntry, Origin, Position, Role, Scope, SessionId, Timestamp};
 pub use navigate::{
     Cancellation, CommandSummarizer, LeftBranch, Moved, NavigateOptions, Navigation, NavigationDecision,
@@ -91,7 +91,7 @@ pub use session::{
     Model, Receipt, Refresh, Session, SessionOptions, Settings, SettingsFrom, Stats, Tip, ToolCall, Tree, TreeNode,
     TreeOptions, to_llm,
 };
-pub use store::{CreateOptions, Deleted, ForkOptions, Forked, ListOptions, SessionInfo, Store};
+pub use store::{CreateOptions, ForkOptions, Forked, ListOptions, SessionInfo, Store};
 
 /// The example in the README is a test.
 #[cfg(doctest)]

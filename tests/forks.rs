@@ -272,7 +272,7 @@ fn before_a_user_message_ends_at_its_parent_and_returns_its_text() {
 
 fn files(store: &Store) -> usize {
     let mut count = 0;
-    let mut folders = vec![store.root().to_owned()];
+    let mut folders = vec![store.root()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();

@@ -9,7 +9,7 @@ use crate::codec::checksum::Checksum;
 use crate::codec::line;
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::{NONE, Row};
-use crate::journal::{APPEND_BYTES_MAX, Journal, Outcome, Stored};
+use crate::journal::{APPEND_BYTES_MAX, Batch, Journal, Outcome, Stored};
 use crate::model::{EntryId, EntryKind, FORMAT_VERSION, NewEntry, json};
 
 /// How much a handle replays while it holds the lock, in bytes.
@@ -117,7 +117,7 @@ impl Session {
         let durable = durability.unwrap_or(self.options.durability) == Durability::Disk;
         let mut state = self.state.lock();
         self.check_writable(&state)?;
-        let (plan, written) = self.take_turn(&mut state, plan)?;
+        let (plan, written) = self.take_turn(&mut state, durable, plan)?;
         state.after_write(&plan);
         let generation = state.replay.generation();
         drop(state);
@@ -127,7 +127,7 @@ impl Session {
             }
             return Ok(Vec::new());
         };
-        if durable {
+        if durable && !stored.durable {
             journal.sync(&stored, &sealed.lines)?;
         }
         Ok(receipts(&plan, &sealed, &stored))
@@ -136,6 +136,7 @@ impl Session {
     fn take_turn(
         &self,
         state: &mut State,
+        durable: bool,
         plan: &mut dyn FnMut(&State, &dyn Journal) -> Result<Plan>,
     ) -> Result<(Plan, Option<(Sealed, Stored)>)> {
         let journal = &*self.journal;
@@ -160,7 +161,9 @@ impl Session {
             }
             let sealed = seal_drafts(&plan.drafts, state.replay.prev());
             let expected = state.replay.seen();
-            let Outcome::Stored(stored) = turn.append(expected, &sealed.lines)? else { continue };
+            let leaf = plan.leaf.clone().unwrap_or_else(|| id_of(&state.replay, state.replay.index().leaf()));
+            let batch = Batch::new(expected, &sealed.lines).durable(durable).leaf(leaf.as_ref());
+            let Outcome::Stored(stored) = turn.append(&batch)? else { continue };
             drop(turn);
             if state.replay.is_at_line_start() && stored.position == expected {
                 state.replay.appended(journal, stored.position, &sealed.lines)?;

@@ -32,8 +32,8 @@ pub(crate) struct ForkPlan {
     copies: Copies,
     /// Labels and the name that hold for what is copied, but whose entries lie off the path.
     carried: Vec<NewEntry>,
-    /// Where the copy's leaf is; `None` for whole copies, which bring their own.
-    leaf: Option<Option<EntryId>>,
+    /// Where the copy's leaf is.
+    pub(crate) leaf: Option<EntryId>,
     /// Whether the last copied record places the leaf there.
     leaf_is_last: bool,
 }
@@ -107,7 +107,7 @@ impl Session {
             editor_text,
             gaps,
             copies: Copies::Entries(rows.iter().map(|row| Locator::of(index, *row)).collect()),
-            leaf: Some(id_of(&state.replay, leaf)),
+            leaf: id_of(&state.replay, leaf),
             leaf_is_last: carried.is_empty() && rows.last().is_none_or(moves_main),
             carried,
         })
@@ -175,8 +175,7 @@ impl Session {
     fn closing_drafts(&self, plan: &ForkPlan) -> Vec<Draft> {
         let state = self.state.lock();
         let (mut drafts, mut taken) = (Vec::new(), HashSet::new());
-        let Some(leaf) = &plan.leaf else { return drafts };
-        let mut last = leaf.clone();
+        let mut last = plan.leaf.clone();
         for entry in &plan.carried {
             // Ids are drawn against the source, which knows all that was copied.
             let draft = state.draft(entry.clone(), last, &mut taken);
@@ -184,8 +183,8 @@ impl Session {
             drafts.push(draft);
         }
         if !plan.leaf_is_last {
-            let entry = NewEntry::leaf(leaf.as_ref(), last.as_ref());
-            drafts.push(state.draft(entry, leaf.clone(), &mut taken));
+            let entry = NewEntry::leaf(plan.leaf.as_ref(), last.as_ref());
+            drafts.push(state.draft(entry, plan.leaf.clone(), &mut taken));
         }
         drafts
     }
@@ -203,7 +202,8 @@ fn plan_whole(state: &State) -> ForkPlan {
     };
     let copies = Copies::Lines { from: state.replay.header_end(), to };
     let gaps = state.replay.index().gaps().map(|(_, gap)| gap.clone()).collect();
-    ForkPlan { origin, editor_text: None, gaps, copies, carried: Vec::new(), leaf: None, leaf_is_last: true }
+    let leaf = id_of(&state.replay, state.replay.index().leaf());
+    ForkPlan { origin, editor_text: None, gaps, copies, carried: Vec::new(), leaf, leaf_is_last: true }
 }
 
 /// The path with the leaf entries that its entries name as parents, so that every parent resolves in the copy.

@@ -31,7 +31,7 @@ pub use tree::{ActivePath, Tree, TreeNode, TreeOptions};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::{Damage, Doubt, Gap, Label, NONE, Replay, Row};
-use crate::journal::{End, FileJournal, FileOptions, Journal};
+use crate::journal::{self, End, Journal};
 use crate::model::{EntryId, EntryKind, FORMAT_VERSION, Header, SessionId};
 
 /// A handle on one session.
@@ -83,12 +83,15 @@ impl Session {
     ///
     /// As [`Session::open`], and [`ErrorKind::Corrupt`] if the options ask for strictness and there is damage.
     pub fn open_with(path: impl AsRef<Path>, options: SessionOptions) -> Result<Self> {
-        let file_options =
-            FileOptions { lock_wait: options.lock_wait, allow_shared_file_system: options.allow_shared_file_system };
-        Self::from_journal(Box::new(FileJournal::open(path.as_ref(), file_options)?), options)
+        Self::from_journal(journal::open(path.as_ref(), options.of_journal())?, options)
     }
 
-    fn from_journal(journal: Box<dyn Journal>, options: SessionOptions) -> Result<Self> {
+    /// Opens the session in `journal`, which some backend has opened.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::open_with`].
+    pub fn from_journal(journal: Box<dyn Journal>, options: SessionOptions) -> Result<Self> {
         let replay = Replay::start(&*journal)?;
         if replay.header().version < FORMAT_VERSION {
             let message = format!("a session of version {}, which must be migrated first", replay.header().version);
@@ -123,9 +126,14 @@ impl Session {
         self.state.lock().replay.header().id.clone()
     }
 
-    /// The log's absolute path.
+    /// What opens the session again: the log's absolute path, or the name that a backend without files has for it.
     pub fn path(&self) -> PathBuf {
         self.journal.path()
+    }
+
+    /// What a fork names as its parent: the path as pi does, or the id where there are no paths (SPEC 1.1).
+    pub(crate) fn name_for_forks(&self) -> String {
+        if self.journal.path_is_file() { self.path().to_string_lossy().into_owned() } else { self.id().to_string() }
     }
 
     /// Where this handle stands: the parent of its next entry, `None` before the first one.

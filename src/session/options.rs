@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::context::ContextOptions;
 use crate::error::Result;
+use crate::journal::OpenOptions;
 use crate::model::{EntryId, NewEntry};
 
 /// When an append counts as done (SPEC 1.6).
@@ -84,6 +85,11 @@ impl SessionOptions {
     pub fn before_write(mut self, hook: impl Fn(NewEntry) -> Result<NewEntry> + Send + Sync + 'static) -> Self {
         self.before_write = Some(Arc::new(hook));
         self
+    }
+
+    /// What a backend needs to know of these.
+    pub(crate) fn of_journal(&self) -> OpenOptions {
+        OpenOptions { lock_wait: self.lock_wait, allow_shared_file_system: self.allow_shared_file_system }
     }
 
     /// Transforms and projectors for every context of the session; those of a call come behind them (SPEC 4.4).

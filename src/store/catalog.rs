@@ -1,11 +1,11 @@
 //! Listing sessions (SPEC 8.1).
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::summary::Summary;
-use super::{Store, naming};
+use super::{Store, absolute};
 use crate::error::Result;
+use crate::journal::Listed;
 use crate::model::{SessionId, Timestamp};
 
 /// What a list says of a session.
@@ -14,7 +14,7 @@ use crate::model::{SessionId, Timestamp};
 pub struct SessionInfo {
     /// The id of the header; of a file without one, what its name says.
     pub id: SessionId,
-    /// The file.
+    /// What opens it: the file, or a name that its backend has for it.
     pub path: PathBuf,
     /// The project's folder; empty if the header names none.
     pub cwd: String,
@@ -28,7 +28,7 @@ pub struct SessionInfo {
     pub modified: Timestamp,
     /// When the session was made.
     pub created: Option<Timestamp>,
-    /// The file's size.
+    /// How many bytes its log has.
     pub bytes: u64,
     /// The session that this one was forked from.
     pub parent: Option<String>,
@@ -78,7 +78,7 @@ impl Store {
         self.list_with_progress(options, &mut |_, _| {})
     }
 
-    /// As [`Store::list`]; `progress` is told how many files of how many were looked at.
+    /// As [`Store::list`]; `progress` is told how many sessions of how many were looked at.
     ///
     /// # Errors
     ///
@@ -88,17 +88,17 @@ impl Store {
         options: &ListOptions,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Vec<SessionInfo>> {
-        let files = self.files()?;
-        let cwd = options.cwd.as_deref().map(naming::absolute).transpose()?;
+        let listed = self.backend.sessions()?;
+        let cwd = options.cwd.as_deref().map(absolute).transpose()?;
         let mut sessions = Vec::new();
-        for (count, path) in files.iter().enumerate() {
-            progress(count, files.len());
-            let session = info(path, options.exact);
+        for (count, session) in listed.iter().enumerate() {
+            progress(count, listed.len());
+            let session = self.info(session, options.exact);
             if cwd.as_ref().is_none_or(|cwd| is_project(&session, cwd)) {
                 sessions.push(session);
             }
         }
-        progress(files.len(), files.len());
+        progress(listed.len(), listed.len());
         sessions.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| b.path.cmp(&a.path)));
         Ok(sessions)
     }
@@ -108,34 +108,29 @@ fn is_project(session: &SessionInfo, cwd: &Path) -> bool {
     !session.cwd.is_empty() && Path::new(&session.cwd) == cwd
 }
 
-fn info(path: &Path, exact: bool) -> SessionInfo {
-    // A file that cannot be read is in the list all the same.
-    let summary = Summary::read(path, exact).unwrap_or_else(|_| Summary::unreadable());
-    let metadata = fs::metadata(path).ok();
-    let header = summary.header.as_ref();
-    let created = header.and_then(crate::model::Header::created);
-    let file_time = || metadata.as_ref().and_then(modified_time).unwrap_or(Timestamp::from_millis(0));
-    let id = header.map_or_else(
-        || SessionId::from_stored(naming::id_in_file_name(path).unwrap_or_default().to_owned()),
-        |header| header.id.clone(),
-    );
-    SessionInfo {
-        id,
-        path: path.to_owned(),
-        cwd: header.map(|header| header.cwd.clone()).unwrap_or_default(),
-        modified: summary.last_message.or(created).unwrap_or_else(file_time),
-        created,
-        bytes: metadata.as_ref().map_or(0, fs::Metadata::len),
-        parent: header.and_then(|header| header.parent_session.clone()),
-        name: summary.name,
-        first_message: summary.first_message,
-        messages: summary.messages,
-        damaged: summary.damaged,
-        format: summary.other_format,
+impl Store {
+    fn info(&self, listed: &Listed, exact: bool) -> SessionInfo {
+        let read = |journal: Box<dyn crate::journal::Journal>| Summary::read(&*journal.contents(), exact);
+        // A log that cannot be read is in the list all the same.
+        let summary = self.journal(&listed.path).and_then(read).unwrap_or_else(|_| Summary::unreadable());
+        let header = summary.header.as_ref();
+        let created = header.and_then(crate::model::Header::created);
+        let id = header
+            .map_or_else(|| SessionId::from_stored(listed.id.clone().unwrap_or_default()), |header| header.id.clone());
+        let written = || listed.modified.unwrap_or(Timestamp::from_millis(0));
+        SessionInfo {
+            id,
+            path: listed.path.clone(),
+            cwd: header.map(|header| header.cwd.clone()).unwrap_or_default(),
+            modified: summary.last_message.or(created).unwrap_or_else(written),
+            created,
+            bytes: listed.bytes,
+            parent: header.and_then(|header| header.parent_session.clone()),
+            name: summary.name,
+            first_message: summary.first_message,
+            messages: summary.messages,
+            damaged: summary.damaged,
+            format: summary.other_format,
+        }
     }
-}
-
-fn modified_time(metadata: &fs::Metadata) -> Option<Timestamp> {
-    let since = metadata.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
-    i64::try_from(since.as_millis()).ok().map(Timestamp::from_millis)
 }

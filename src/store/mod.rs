@@ -1,29 +1,29 @@
-//! The store: a folder of sessions, laid out as pi lays it out (SPEC 8.1).
+//! The store: many sessions, whatever keeps them (SPEC 8.1).
 
 mod catalog;
 mod find;
-mod naming;
 mod summary;
 mod trash;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub use catalog::{ListOptions, SessionInfo};
-pub use trash::Deleted;
 
 use crate::codec::checksum::Checksum;
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::Gap;
-use crate::journal::{Draft, create_folders};
-use crate::model::{FORMAT_VERSION, Header, Scope, SessionId, Timestamp, json};
+use crate::journal::{Backend, FileBackend, Journal, Memory, NewJournal, Sink};
+use crate::model::{EntryId, FORMAT_VERSION, Header, Scope, SessionId, Timestamp, json};
 use crate::session::{Fork, Session, SessionOptions, seal_all};
 
-/// A folder of sessions.
+/// Many sessions: files in a folder, or what another [`Backend`] keeps.
 ///
 /// The logs are the truth: there is no list that could disagree with them.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Store {
-    root: PathBuf,
+    backend: Arc<dyn Backend>,
     options: SessionOptions,
 }
 
@@ -131,7 +131,17 @@ pub struct Forked {
 impl Store {
     /// The store in the folder `root`. Nothing is read, and nothing is made until a session is created.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into(), options: SessionOptions::default() }
+        Self::with_backend(Arc::new(FileBackend::new(root)))
+    }
+
+    /// A store in memory, which nothing outlives.
+    pub fn in_memory() -> Self {
+        Self::with_backend(Arc::new(Memory::new()))
+    }
+
+    /// The store of the sessions in `backend`.
+    pub fn with_backend(backend: Arc<dyn Backend>) -> Self {
+        Self { backend, options: SessionOptions::default() }
     }
 
     /// Opens sessions with these options.
@@ -141,9 +151,9 @@ impl Store {
         self
     }
 
-    /// The folder.
-    pub fn root(&self) -> &Path {
-        &self.root
+    /// The folder, or what names the backend.
+    pub fn root(&self) -> PathBuf {
+        self.backend.root()
     }
 
     /// Creates a session: on return its file is complete and durable, with the header in it (SPEC 8.1).
@@ -154,10 +164,9 @@ impl Store {
     /// cannot be made, [`ErrorKind::Invalid`] if the metadata is no JSON object; nothing is left behind.
     pub fn create(&self, options: CreateOptions) -> Result<Session> {
         let header = self.header(&options.cwd, options.id, options.parent, options.metadata)?;
-        self.publish(&header, |draft| {
-            let line = seal_all([header.to_record()], Checksum(0)).lines.remove(0);
-            draft.write(&line)?;
-            draft.write(b"\n")
+        self.publish(&header, None, &mut |sink| {
+            sink(&seal_all([header.to_record()], Checksum(0)).lines[0])?;
+            sink(b"\n")
         })
     }
 
@@ -167,7 +176,11 @@ impl Store {
     ///
     /// [`ErrorKind::NotFound`]; [`ErrorKind::Invalid`] if several sessions fit; and as [`Session::open`].
     pub fn open(&self, name: &str) -> Result<Session> {
-        Session::open_with(self.find(name)?, self.options.clone())
+        Session::from_journal(self.journal(&self.find(name)?)?, self.options.clone())
+    }
+
+    fn journal(&self, path: &Path) -> Result<Box<dyn Journal>> {
+        self.backend.open(path, self.options.of_journal())
     }
 
     /// Forks `source` into a new session of this store (SPEC 5). The source is not touched, and its handle goes on.
@@ -181,12 +194,12 @@ impl Store {
         let plan = source.plan_fork(fork, options.scope)?;
         let original = source.header();
         let cwd = options.cwd.unwrap_or_else(|| PathBuf::from(&original.cwd));
-        let parent = options.parent.unwrap_or_else(|| source.path().to_string_lossy().into_owned());
+        let parent = options.parent.unwrap_or_else(|| source.name_for_forks());
         let metadata = options.metadata.or(original.metadata);
         let mut header = self.header(&cwd, options.id, Some(parent), metadata)?;
         header.origin = Some(plan.origin.clone());
-        let session =
-            self.publish(&header, |draft| source.write_fork(&plan, &header, &mut |bytes| draft.write(bytes)))?;
+        let write = &mut |sink: &mut Sink<'_>| source.write_fork(&plan, &header, sink);
+        let session = self.publish(&header, plan.leaf.as_ref(), write)?;
         Ok(Forked { session, editor_text: plan.editor_text, gaps: plan.gaps })
     }
 
@@ -211,20 +224,30 @@ impl Store {
             version: FORMAT_VERSION,
             timestamp: Timestamp::now().to_string(),
             // By components, so that a slash at the end makes no other project of it.
-            cwd: naming::absolute(cwd)?.components().collect::<PathBuf>().to_string_lossy().into_owned(),
+            cwd: absolute(cwd)?.components().collect::<PathBuf>().to_string_lossy().into_owned(),
             parent_session: parent,
             metadata,
             origin: None,
         })
     }
 
-    fn publish(&self, header: &Header, write: impl FnOnce(&mut Draft) -> Result<()>) -> Result<Session> {
-        let folder = naming::absolute(&self.root)?.join(naming::folder_name(&header.cwd));
-        create_folders(&folder)?;
-        let mut draft = Draft::start(&folder)?;
-        write(&mut draft)?;
-        let path = folder.join(naming::file_name(header));
-        draft.publish(&path)?;
-        Session::open_with(path, self.options.clone())
+    fn publish(
+        &self,
+        header: &Header,
+        leaf: Option<&EntryId>,
+        write: &mut dyn FnMut(&mut Sink<'_>) -> Result<()>,
+    ) -> Result<Session> {
+        let path = self.backend.create(&NewJournal::new(header, leaf), write)?;
+        Session::from_journal(self.journal(&path)?, self.options.clone())
+    }
+}
+
+fn absolute(path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path).map_err(|error| Error::io("cannot resolve", path, error))
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("root", &self.root()).finish_non_exhaustive()
     }
 }

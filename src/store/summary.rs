@@ -1,16 +1,13 @@
-//! What a list says of a session, from the beginning and the end of its file (SPEC 8.1).
-
-use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt as _;
-use std::path::Path;
+//! What a list says of a session, from the beginning and the end of its log (SPEC 8.1).
 
 use crate::codec::head::{self, Detail, Head, Reading};
 use crate::codec::line::{self, Chain, Seal};
 use crate::codec::scanner::Scanner;
+use crate::error::Result;
+use crate::journal::Contents;
 use crate::model::{Header, HeaderFault, Role, Timestamp, json, one_line_label};
 
-/// How much is read at either end of a file at first.
+/// How much is read at either end of a log at first.
 const WINDOW_BYTES: u64 = 64 << 10;
 
 /// How far the windows may grow to find the first message of the user and the time of the last message.
@@ -36,34 +33,33 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    /// What is known of a file that cannot be read.
+    /// What is known of a log that cannot be read.
     pub(super) fn unreadable() -> Self {
         Self { damaged: true, ..Self::default() }
     }
 
-    /// Reads as much of the file as is needed; all of it if `exact`.
-    pub(super) fn read(path: &Path, exact: bool) -> io::Result<Self> {
-        let file = File::open(path)?;
-        let size = file.metadata()?.len();
+    /// Reads as much of the log as is needed; all of it if `exact`.
+    pub(super) fn read(log: &dyn Contents, exact: bool) -> Result<Self> {
+        let size = log.size()?;
         let now = Timestamp::now().as_millis();
         let mut summary = Self { latest_allowed: now.saturating_add(AHEAD_MILLIS_MAX), ..Self::default() };
         if exact || size <= 2 * WINDOW_BYTES {
-            summary.lines(&file, 0, size)?;
+            summary.lines(log, 0, size)?;
             summary.messages = Some(summary.counted);
         } else {
-            let front = summary.front(&file, size)?;
-            summary.back(&file, size, front)?;
+            let front = summary.front(log, size)?;
+            summary.back(log, size, front)?;
         }
         summary.damaged |= summary.header.is_none() && summary.other_format.is_none();
         Ok(summary)
     }
 
     /// Reads from the start until the user's first message was seen; returns up to where.
-    fn front(&mut self, file: &File, size: u64) -> io::Result<u64> {
+    fn front(&mut self, log: &dyn Contents, size: u64) -> Result<u64> {
         let mut from = 0;
         let mut to = WINDOW_BYTES;
         loop {
-            from = self.lines(file, from, to.min(size))?;
+            from = self.lines(log, from, to.min(size))?;
             if self.first_message.is_some() || to >= size.min(WINDOW_BYTES_MAX) || self.header.is_none() {
                 return Ok(from);
             }
@@ -72,13 +68,13 @@ impl Summary {
     }
 
     /// Reads the end, at first a little and then more of it, until a message was seen.
-    fn back(&mut self, file: &File, size: u64, front: u64) -> io::Result<()> {
+    fn back(&mut self, log: &dyn Contents, size: u64, front: u64) -> Result<()> {
         let before = self.last_message.take();
         let mut window = WINDOW_BYTES;
         loop {
             let from = size.saturating_sub(window).max(front);
-            let start = if from == front { from } else { line_start(file, from, size)? };
-            self.lines(file, start, size)?;
+            let start = if from == front { from } else { line_start(log, from, size)? };
+            self.lines(log, start, size)?;
             if self.last_message.is_some() || from == front || window >= WINDOW_BYTES_MAX {
                 break;
             }
@@ -90,16 +86,13 @@ impl Summary {
 
     /// Looks at the whole lines between two offsets, and at the unterminated one at the end of the file. Returns
     /// where the last line that was not whole starts.
-    fn lines(&mut self, file: &File, from: u64, to: u64) -> io::Result<u64> {
+    fn lines(&mut self, log: &dyn Contents, from: u64, to: u64) -> Result<u64> {
         let mut scanner = Scanner::new(from, to.saturating_sub(from));
         let mut position = from;
         while position < to {
             let room = scanner.room();
             let wanted = usize::try_from(to - position).unwrap_or(usize::MAX).min(room.len());
-            let count = match file.read_at(&mut room[..wanted], position) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                read => read?,
-            };
+            let count = log.read_at(&mut room[..wanted], position)?;
             if count == 0 {
                 break;
             }
@@ -162,11 +155,11 @@ impl Summary {
 }
 
 /// The start of the first line at or behind `from`.
-fn line_start(file: &File, from: u64, size: u64) -> io::Result<u64> {
+fn line_start(log: &dyn Contents, from: u64, size: u64) -> Result<u64> {
     let mut buffer = vec![0; 8 << 10];
     let mut position = from;
     while position < size {
-        let count = file.read_at(&mut buffer, position)?;
+        let count = log.read_at(&mut buffer, position)?;
         if count == 0 {
             break;
         }
@@ -178,14 +171,13 @@ fn line_start(file: &File, from: u64, size: u64) -> io::Result<u64> {
     Ok(size)
 }
 
-/// The header of the session in the file at `path`, if it is one.
-pub(super) fn header_of(path: &Path) -> Option<Header> {
-    let file = File::open(path).ok()?;
-    let size = file.metadata().ok()?.len();
+/// The header of a session, if the log is one.
+pub(super) fn header_of(log: &dyn Contents) -> Option<Header> {
+    let size = log.size().ok()?;
     let mut summary = Summary::default();
     let mut to = 4096;
     loop {
-        summary.lines(&file, 0, to.min(size)).ok()?;
+        summary.lines(log, 0, to.min(size)).ok()?;
         if summary.header.is_some() || to >= size.min(WINDOW_BYTES_MAX) {
             return summary.header;
         }

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::journal::Contents;
 
 /// Which file it is, whatever its names are: device and inode.
 pub(super) type Identity = (u64, u64);
@@ -57,10 +58,6 @@ impl LogFile {
         Ok(Self { path: path.to_owned(), reading, appending, identity, generation })
     }
 
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
     pub(super) fn identity(&self) -> Identity {
         self.identity
     }
@@ -72,20 +69,6 @@ impl LogFile {
     pub(super) fn status(&self) -> Result<Status> {
         let metadata = self.reading.metadata().map_err(|error| self.error("cannot read", error))?;
         Ok(Status::of(&metadata))
-    }
-
-    /// Fills `buffer` from `offset` on, as far as the file goes; returns how much that was.
-    pub(super) fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize> {
-        let mut filled = 0;
-        while filled < buffer.len() {
-            match self.reading.read_at(&mut buffer[filled..], offset + filled as u64) {
-                Ok(0) => break,
-                Ok(count) => filled += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(self.error("cannot read", error)),
-            }
-        }
-        Ok(filled)
     }
 
     /// The descriptor for appending, opened and put to the `check` at the first call. `None` if the path names another
@@ -135,6 +118,26 @@ impl LogFile {
 
     pub(super) fn error(&self, doing: &str, error: io::Error) -> Error {
         Error::io(doing, &self.path, error)
+    }
+}
+
+impl Contents for LogFile {
+    fn size(&self) -> Result<u64> {
+        self.status().map(|status| status.size)
+    }
+
+    // Never through a map: others may truncate the file.
+    fn read_at(&self, buffer: &mut [u8], position: u64) -> Result<usize> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match self.reading.read_at(&mut buffer[filled..], position + filled as u64) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.error("cannot read", error)),
+            }
+        }
+        Ok(filled)
     }
 }
 

@@ -4,38 +4,29 @@
 //! others may have written is never cut or overwritten.
 
 mod file_system;
+mod folder;
 mod lock;
 mod log_file;
+mod naming;
 mod publish;
-mod reader;
 mod tail;
+mod trash;
 mod writer;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::{End, Journal, Span, Stored, Turn};
-use crate::codec::scanner::Line;
+use super::{Contents, End, Journal, OpenOptions, Stored, Turn};
 use crate::error::{Error, ErrorKind, Result};
+pub(crate) use folder::FileBackend;
 use log_file::LogFile;
-pub(crate) use publish::{Draft, create_folders, rename_no_replace, sync_folder};
-
-/// How a file journal behaves.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct FileOptions {
-    /// How long an append waits for the lock.
-    pub(crate) lock_wait: Duration,
-    /// Whether to write on file systems whose locks or caches other machines may not see (SPEC 7.1).
-    pub(crate) allow_shared_file_system: bool,
-}
 
 /// A log in a file.
 pub(crate) struct FileJournal {
     path: PathBuf,
-    options: FileOptions,
+    options: OpenOptions,
     opened: Mutex<Arc<LogFile>>,
     syncs: Mutex<Syncs>,
 }
@@ -52,7 +43,7 @@ struct Syncs {
 
 impl FileJournal {
     /// Opens the log at `path` for reading; appending opens it for writing when it comes to that.
-    pub(crate) fn open(path: &Path, options: FileOptions) -> Result<Self> {
+    pub(crate) fn open(path: &Path, options: OpenOptions) -> Result<Self> {
         let opened = Arc::new(LogFile::open(path, 0)?);
         let path = std::path::absolute(path).map_err(|error| Error::io("cannot resolve", path, error))?;
         Ok(Self { path, options, opened: Mutex::new(opened), syncs: Mutex::new(Syncs::default()) })
@@ -97,19 +88,17 @@ impl Journal for FileJournal {
         self.path.clone()
     }
 
+    fn path_is_file(&self) -> bool {
+        true
+    }
+
     fn end(&self) -> Result<End> {
         let (file, size) = self.current()?;
         Ok(End { position: size, generation: file.generation() })
     }
 
-    fn scan(&self, from: u64, visit: &mut dyn FnMut(Line<'_>) -> Result<()>) -> Result<()> {
-        let file = Arc::clone(&self.opened.lock());
-        reader::scan(&file, from, visit)
-    }
-
-    fn read(&self, spans: &[Span], visit: &mut dyn FnMut(usize, &[u8]) -> Result<()>) -> Result<()> {
-        let file = Arc::clone(&self.opened.lock());
-        reader::read(&file, spans, visit)
+    fn contents(&self) -> Arc<dyn Contents> {
+        Arc::clone(&*self.opened.lock()) as Arc<dyn Contents>
     }
 
     fn turn(&self) -> Result<Box<dyn Turn + '_>> {

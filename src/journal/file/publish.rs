@@ -14,7 +14,7 @@ const FILE_MODE: u32 = 0o600;
 const FOLDER_MODE: u32 = 0o700;
 
 /// A file that is being written and is not published yet. Dropping it removes it.
-pub(crate) struct Draft {
+pub(super) struct Draft {
     path: PathBuf,
     file: io::BufWriter<File>,
     published: bool,
@@ -22,7 +22,7 @@ pub(crate) struct Draft {
 
 impl Draft {
     /// Starts a file in `folder`, under a name that no reader takes for a session.
-    pub(crate) fn start(folder: &Path) -> Result<Self> {
+    pub(super) fn start(folder: &Path) -> Result<Self> {
         let path = folder.join(format!(".{}.tmp", Uuid::new_v4().simple()));
         let file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&path);
         let file = file.map_err(|error| Error::io("cannot create a file in", folder, error))?;
@@ -34,12 +34,12 @@ impl Draft {
     }
 
     /// Adds bytes.
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.file.write_all(bytes).map_err(|error| Error::io("cannot write", &self.path, error))
     }
 
     /// Gives the file its name, durably. Fails if the name is taken.
-    pub(crate) fn publish(mut self, path: &Path) -> Result<()> {
+    pub(super) fn publish(mut self, path: &Path) -> Result<()> {
         let failed = |error| Error::io("cannot write", path, error);
         self.file.flush().map_err(failed)?;
         // ORDER: content before name, or a power cut could leave the name with nothing behind it.
@@ -60,7 +60,7 @@ impl Drop for Draft {
 }
 
 /// Renames `from` to `to` unless something is there already.
-pub(crate) fn rename_no_replace(from: &Path, to: &Path) -> Result<()> {
+pub(super) fn rename_no_replace(from: &Path, to: &Path) -> Result<()> {
     let failed = |error| Error::io("cannot create", to, error);
     match try_rename_no_replace(from, to) {
         Ok(()) => Ok(()),
@@ -84,7 +84,7 @@ fn try_rename_no_replace(_from: &Path, _to: &Path) -> io::Result<()> {
 }
 
 /// Creates `folder` and what is missing above it, private and durable.
-pub(crate) fn create_folders(folder: &Path) -> Result<()> {
+pub(super) fn create_folders(folder: &Path) -> Result<()> {
     let mut missing: Vec<_> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
     missing.retain(|folder| !folder.as_os_str().is_empty());
     for folder in missing.into_iter().rev() {
@@ -106,7 +106,7 @@ pub(crate) fn create_folders(folder: &Path) -> Result<()> {
 }
 
 /// Makes the names in `folder` durable.
-pub(crate) fn sync_folder(folder: &Path) -> Result<()> {
+pub(super) fn sync_folder(folder: &Path) -> Result<()> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let synced = File::open(folder).and_then(|folder| folder.sync_all());
     synced.map_err(|error| Error::io("cannot sync the folder", folder, error))

@@ -11,7 +11,7 @@ use super::log_file::{self, LogFile};
 use super::tail::{Aftermath, Tail};
 use super::{FileJournal, file_system};
 use crate::error::{Error, ErrorKind, Result};
-use crate::journal::{APPEND_BYTES_MAX, End, Outcome, Stored, Turn};
+use crate::journal::{APPEND_BYTES_MAX, Batch, Contents as _, End, Outcome, Stored, Turn};
 
 /// The lock on a log, and where the log ended when it was taken.
 pub(super) struct FileTurn<'a> {
@@ -98,16 +98,13 @@ impl Turn for FileTurn<'_> {
         self.end
     }
 
-    fn append(&mut self, expected: u64, records: &[Vec<u8>]) -> Result<Outcome> {
-        let length: u64 = records.iter().map(|record| record.len() as u64 + 1).sum();
-        if length > APPEND_BYTES_MAX {
-            let message = format!("a record or batch may hold {APPEND_BYTES_MAX} bytes and this has {length}");
-            return Err(Error::new(ErrorKind::TooLarge, message));
-        }
+    fn append(&mut self, batch: &Batch<'_>) -> Result<Outcome> {
+        batch.check_size(APPEND_BYTES_MAX)?;
+        let Batch { expected, records, .. } = *batch;
         let bytes = lines(self.opening(expected)?, records);
         let start = self.write(&bytes, expected)?;
         self.end.position = start + bytes.len() as u64;
-        let opening = bytes.len() as u64 - length;
+        let opening = bytes.len() as u64 - batch.bytes();
         let stored = self.stored(start + opening, start != expected);
         if stored.interleaved && opening == 0 && !self.opening(start)?.is_empty() {
             return self.write_unfused(records, expected);
@@ -127,7 +124,8 @@ impl FileTurn<'_> {
     }
 
     fn stored(&self, position: u64, interleaved: bool) -> Stored {
-        Stored { position, end: self.end.position, generation: self.end.generation, interleaved }
+        // No sync runs within the turn (SPEC 1.6).
+        Stored { position, end: self.end.position, generation: self.end.generation, interleaved, durable: false }
     }
 }
 

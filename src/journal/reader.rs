@@ -1,9 +1,8 @@
-//! Reading logs: front to back in large chunks, or spans by position. Never through a map, since others may truncate.
+//! Reading journals: front to back in large chunks, or spans by position.
 
-use super::log_file::LogFile;
+use super::{Contents, Span};
 use crate::codec::scanner::{Line, Scanner};
 use crate::error::{Error, ErrorKind, Result};
-use crate::journal::Span;
 
 /// Spans that lie at most this far apart are read in one go.
 const GAP_BYTES_MAX: u64 = 16 << 10;
@@ -12,12 +11,12 @@ const GAP_BYTES_MAX: u64 = 16 << 10;
 const RUN_BYTES_MAX: u64 = 1 << 20;
 
 /// Gives every line from `from` on to `visit`.
-pub(super) fn scan(file: &LogFile, from: u64, visit: &mut dyn FnMut(Line<'_>) -> Result<()>) -> Result<()> {
-    let size = file.status()?.size;
+pub(super) fn scan(contents: &dyn Contents, from: u64, visit: &mut dyn FnMut(Line<'_>) -> Result<()>) -> Result<()> {
+    let size = contents.size()?;
     let mut scanner = Scanner::new(from, size.saturating_sub(from));
     let mut position = from;
     loop {
-        let count = file.read_at(scanner.room(), position)?;
+        let count = contents.read_at(scanner.room(), position)?;
         if count == 0 {
             break;
         }
@@ -32,22 +31,26 @@ pub(super) fn scan(file: &LogFile, from: u64, visit: &mut dyn FnMut(Line<'_>) ->
 }
 
 /// Gives the bytes of each span to `visit`.
-pub(super) fn read(file: &LogFile, spans: &[Span], visit: &mut dyn FnMut(usize, &[u8]) -> Result<()>) -> Result<()> {
+pub(super) fn read(
+    contents: &dyn Contents,
+    spans: &[Span],
+    visit: &mut dyn FnMut(usize, &[u8]) -> Result<()>,
+) -> Result<()> {
     let mut buffer = Vec::new();
     let mut first = 0;
     while first < spans.len() {
         let count = run_length(&spans[first..]);
         let run = &spans[first..first + count];
         let start = run[0].position;
-        let length = usize::try_from(run[count - 1].end() - start).map_err(|_| too_long(file))?;
+        let length = usize::try_from(run[count - 1].end() - start).map_err(|_| too_long())?;
         buffer.resize(length.max(buffer.len()), 0);
         let buffer = &mut buffer[..length];
-        if file.read_at(buffer, start)? < length {
-            return Err(truncated(file, start));
+        if contents.read_at(buffer, start)? < length {
+            return Err(truncated(start));
         }
         for (index, span) in run.iter().enumerate() {
-            let from = usize::try_from(span.position - start).map_err(|_| too_long(file))?;
-            let length = usize::try_from(span.length).map_err(|_| too_long(file))?;
+            let from = usize::try_from(span.position - start).map_err(|_| too_long())?;
+            let length = usize::try_from(span.length).map_err(|_| too_long())?;
             visit(first + index, &buffer[from..from + length])?;
         }
         first += count;
@@ -71,13 +74,13 @@ fn run_length(spans: &[Span]) -> usize {
     count
 }
 
-fn truncated(file: &LogFile, offset: u64) -> Error {
+fn truncated(offset: u64) -> Error {
     let message = "the log is shorter than it was: a record that was read before is no longer there";
-    Error::new(ErrorKind::Gone, message).at(file.path()).at_offset(offset)
+    Error::new(ErrorKind::Gone, message).at_offset(offset)
 }
 
-fn too_long(file: &LogFile) -> Error {
-    Error::new(ErrorKind::TooLarge, "a record does not fit into this machine's memory").at(file.path())
+fn too_long() -> Error {
+    Error::new(ErrorKind::TooLarge, "a record does not fit into this machine's memory")
 }
 
 #[cfg(test)]
