@@ -68,6 +68,8 @@
 //!
 //! Unix only for now: the lock and the file identities are those of Linux and macOS.
 mod codec;
+#[cfg(feature = "test-util")]
+pub mod conformance;
 mod error;
 mod index;
 pub mod journal;
@@ -87,9 +89,9 @@ pub use navigate::{
     Summary, SummaryFailure, collect_branch, estimate_tokens, prepare_branch, summary_prompt,
 };
 pub use session::{
-    ActivePath, AppendOptions, BranchSummary, Compaction, Context, ContextOptions, Durability, Entries, Fork, Message,
-    Model, Receipt, Refresh, Session, SessionOptions, Settings, SettingsFrom, Stats, Tip, ToolCall, Tree, TreeNode,
-    TreeOptions, to_llm,
+    ActivePath, AppendOptions, BranchSummary, Compaction, Context, ContextOptions, Durability, Entries, Fork,
+    LogReader, Message, Model, Receipt, Refresh, Session, SessionOptions, Settings, SettingsFrom, Stats, Tip, ToolCall,
+    Tree, TreeNode, TreeOptions, to_llm,
 };
 pub use store::{CreateOptions, ForkOptions, Forked, ListOptions, SessionInfo, Store};
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
@@ -12,6 +13,9 @@ use super::{
     Stored, Turn,
 };
 use crate::error::{Error, ErrorKind, Result};
+
+/// Tells the incarnations of logs apart.
+static GENERATIONS: AtomicU64 = AtomicU64::new(0);
 
 /// What the paths of sessions in memory begin with.
 const SCHEME: &str = "memory:";
@@ -52,6 +56,10 @@ impl Memory {
         Self::default()
     }
 
+    fn live(&self, path: &Path) -> Option<Arc<Log>> {
+        self.logs.lock().live.get(path).cloned()
+    }
+
     /// Cuts the power: whatever was stored but not synced is gone, for open handles too.
     pub fn crash(&self) {
         for log in self.logs.lock().live.values() {
@@ -59,11 +67,15 @@ impl Memory {
             let durable = state.durable;
             if durable < state.bytes.len() {
                 state.bytes.truncate(durable);
-                state.generation += 1;
+                state.generation = next_generation();
             }
             log.moved.notify_all();
         }
     }
+}
+
+fn next_generation() -> u64 {
+    GENERATIONS.fetch_add(1, Ordering::Relaxed)
 }
 
 impl Backend for Memory {
@@ -86,9 +98,8 @@ impl Backend for Memory {
     fn open(&self, path: &Path, options: OpenOptions) -> Result<Box<dyn Journal>> {
         // Nobody is ever waited for.
         let _ = options.lock_wait;
-        let log = self.logs.lock().live.get(path).cloned();
-        let log = log.ok_or_else(|| Error::new(ErrorKind::NotFound, "there is no session").at(path))?;
-        Ok(Box::new(MemoryJournal { path: path.to_owned(), log }))
+        let log = self.live(path).ok_or_else(|| not_found(path))?;
+        Ok(Box::new(MemoryJournal { memory: self.clone(), path: path.to_owned(), log: Mutex::new(log) }))
     }
 
     fn create(&self, journal: &NewJournal<'_>, write: &mut dyn FnMut(&mut Sink<'_>) -> Result<()>) -> Result<PathBuf> {
@@ -98,7 +109,7 @@ impl Backend for Memory {
             Ok(())
         })?;
         let path = PathBuf::from(format!("{SCHEME}{}", journal.header.id));
-        let state = State { durable: bytes.len(), bytes, generation: 0, gone: false };
+        let state = State { durable: bytes.len(), bytes, generation: next_generation(), gone: false };
         let log = Arc::new(Log { state: Mutex::new(state), moved: Condvar::new() });
         let mut logs = self.logs.lock();
         if logs.live.contains_key(&path) {
@@ -137,7 +148,7 @@ impl Backend for Memory {
     fn restore(&self, path: &Path) -> Result<PathBuf> {
         let original = original(path);
         let mut logs = self.logs.lock();
-        if logs.live.contains_key(&original) {
+        if logs.deleted.contains_key(path) && logs.live.contains_key(&original) {
             return Err(Error::new(ErrorKind::AlreadyExists, "there is a session already:").at(original));
         }
         let log = take(&mut logs.deleted, path)?;
@@ -148,7 +159,11 @@ impl Backend for Memory {
 }
 
 fn take(logs: &mut BTreeMap<PathBuf, Arc<Log>>, path: &Path) -> Result<Arc<Log>> {
-    logs.remove(path).ok_or_else(|| Error::new(ErrorKind::NotFound, "there is no session").at(path))
+    logs.remove(path).ok_or_else(|| not_found(path))
+}
+
+fn not_found(path: &Path) -> Error {
+    Error::new(ErrorKind::NotFound, "there is no session").at(path)
 }
 
 /// Where a deleted session was.
@@ -188,23 +203,30 @@ impl Contents for Log {
 }
 
 struct MemoryJournal {
+    memory: Memory,
     path: PathBuf,
-    log: Arc<Log>,
+    log: Mutex<Arc<Log>>,
 }
 
 impl MemoryJournal {
-    fn check_there(&self, state: &State) -> Result<()> {
-        if state.gone {
-            return Err(Error::new(ErrorKind::Gone, "the session was deleted:").at(&self.path));
+    /// The log that the path names now.
+    fn current(&self) -> Result<Arc<Log>> {
+        let mut log = self.log.lock();
+        if log.state.lock().gone {
+            *log = self.memory.live(&self.path).ok_or_else(|| self.gone("the session was deleted:"))?;
         }
-        Ok(())
+        Ok(Arc::clone(&log))
+    }
+
+    fn gone(&self, message: &str) -> Error {
+        Error::new(ErrorKind::Gone, message).at(&self.path)
     }
 
     fn sync_up_to(&self, end: Option<u64>, generation: u64) -> Result<()> {
-        let mut state = self.log.state.lock();
-        self.check_there(&state)?;
+        let log = self.current()?;
+        let mut state = log.state.lock();
         if state.generation != generation {
-            return Err(Error::new(ErrorKind::Gone, "the log was replaced while it was written:").at(&self.path));
+            return Err(self.gone("the log was replaced while it was written:"));
         }
         let end = end.map_or(state.bytes.len(), |end| usize::try_from(end).unwrap_or(usize::MAX));
         state.durable = state.durable.max(end.min(state.bytes.len()));
@@ -218,17 +240,15 @@ impl Journal for MemoryJournal {
     }
 
     fn end(&self) -> Result<End> {
-        let state = self.log.state.lock();
-        self.check_there(&state)?;
-        Ok(state.end())
+        Ok(self.current()?.state.lock().end())
     }
 
     fn contents(&self) -> Arc<dyn Contents> {
-        Arc::clone(&self.log) as Arc<dyn Contents>
+        Arc::clone(&*self.log.lock()) as Arc<dyn Contents>
     }
 
-    fn turn(&self) -> Result<Box<dyn Turn + '_>> {
-        Ok(Box::new(MemoryTurn(self)))
+    fn turn(&self, _durable: bool) -> Result<Box<dyn Turn + '_>> {
+        Ok(Box::new(MemoryTurn { journal: self, log: self.current()? }))
     }
 
     fn sync(&self, stored: &Stored, _records: &[Vec<u8>]) -> Result<()> {
@@ -241,25 +261,31 @@ impl Journal for MemoryJournal {
 
     fn watch(&self, seen: End, wait: Duration) -> Result<End> {
         let deadline = Instant::now() + wait;
-        let mut state = self.log.state.lock();
-        while !state.gone && state.end() == seen && !self.log.moved.wait_until(&mut state, deadline).timed_out() {}
-        self.check_there(&state)?;
-        Ok(state.end())
+        let log = self.current()?;
+        let mut state = log.state.lock();
+        while !state.gone && state.end() == seen && !log.moved.wait_until(&mut state, deadline).timed_out() {}
+        drop(state);
+        self.end()
     }
 }
 
 /// No turn at all: whoever appends first goes on.
-struct MemoryTurn<'a>(&'a MemoryJournal);
+struct MemoryTurn<'a> {
+    journal: &'a MemoryJournal,
+    log: Arc<Log>,
+}
 
 impl Turn for MemoryTurn<'_> {
     fn end(&self) -> End {
-        self.0.log.state.lock().end()
+        self.log.state.lock().end()
     }
 
     fn append(&mut self, batch: &Batch<'_>) -> Result<Outcome> {
         batch.check_size(APPEND_BYTES_MAX)?;
-        let mut state = self.0.log.state.lock();
-        self.0.check_there(&state)?;
+        let mut state = self.log.state.lock();
+        if state.gone {
+            return Err(self.journal.gone("the session was deleted:"));
+        }
         let End { position: end, generation } = state.end();
         if end != batch.expected {
             return Ok(Outcome::Moved);
@@ -272,7 +298,7 @@ impl Turn for MemoryTurn<'_> {
             state.bytes.extend_from_slice(record);
             state.bytes.push(b'\n');
         }
-        self.0.log.moved.notify_all();
+        self.log.moved.notify_all();
         let end = state.bytes.len() as u64;
         Ok(Outcome::Stored(Stored { position, end, generation, interleaved: false, durable: false }))
     }

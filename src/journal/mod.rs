@@ -15,6 +15,8 @@ mod backend;
 mod file;
 mod memory;
 mod reader;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,6 +25,8 @@ use std::time::{Duration, Instant};
 pub use backend::{Backend, Deleted, Listed, NewJournal, OpenOptions, Sink};
 pub(crate) use file::FileBackend;
 pub use memory::Memory;
+#[cfg(feature = "sqlite")]
+pub use sqlite::Sqlite;
 
 use crate::codec::scanner::Line;
 use crate::error::Result;
@@ -64,25 +68,15 @@ pub struct Batch<'a> {
     pub expected: u64,
     /// The records, without line feeds.
     pub records: &'a [Vec<u8>],
-    /// Whether the caller will ask for durability. A backend that makes appends durable as it stores them does so then,
-    /// and says so in [`Stored::durable`].
-    pub durable: bool,
     /// Where the session's leaf is afterwards, for backends that keep it beside the log for others to see. The log
     /// itself says it too, and is the truth.
     pub leaf: Option<&'a EntryId>,
 }
 
 impl<'a> Batch<'a> {
-    /// A batch for a journal that ends at `expected`, without durability and without a leaf.
+    /// A batch for a journal that ends at `expected`, of a session whose leaf is before the first entry.
     pub fn new(expected: u64, records: &'a [Vec<u8>]) -> Self {
-        Self { expected, records, durable: false, leaf: None }
-    }
-
-    /// Asks for durability.
-    #[must_use]
-    pub fn durable(mut self, durable: bool) -> Self {
-        self.durable = durable;
-        self
+        Self { expected, records, leaf: None }
     }
 
     /// Says where the session's leaf is afterwards.
@@ -176,11 +170,14 @@ pub trait Journal: Send + Sync {
     /// Waits for the writer's turn. Where a backend has none, this costs nothing and `append` may answer
     /// [`Outcome::Moved`].
     ///
+    /// `durable` says that the caller will ask for durability. A backend that makes appends durable as it stores them
+    /// does so then, and says so in [`Stored::durable`]; others leave it to [`Journal::sync`].
+    ///
     /// # Errors
     ///
     /// [`ErrorKind::Locked`](crate::ErrorKind::Locked) if the deadline passed,
     /// [`ErrorKind::Gone`](crate::ErrorKind::Gone) and [`ErrorKind::Denied`](crate::ErrorKind::Denied).
-    fn turn(&self) -> Result<Box<dyn Turn + '_>>;
+    fn turn(&self, durable: bool) -> Result<Box<dyn Turn + '_>>;
 
     /// Makes `records`, stored at `stored`, durable (SPEC 1.6). Never called within a turn.
     ///
@@ -242,8 +239,11 @@ pub trait Turn {
     fn append(&mut self, batch: &Batch<'_>) -> Result<Outcome>;
 }
 
-/// Opens a journal by what names it: a path of a file, or a name with the scheme of another backend.
+/// Opens a journal by what names it: the path of a file, or a name with the scheme of another backend.
 pub(crate) fn open(path: &Path, options: OpenOptions) -> Result<Box<dyn Journal>> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    FileBackend::new(folder).open(path, options)
+    #[cfg(feature = "sqlite")]
+    if let Some(database) = Sqlite::of_session(path) {
+        return database.open(path, options);
+    }
+    FileBackend::new("").open(path, options)
 }

@@ -140,13 +140,13 @@ impl Session {
         plan: &mut dyn FnMut(&State, &dyn Journal) -> Result<Plan>,
     ) -> Result<(Plan, Option<(Sealed, Stored)>)> {
         let journal = &*self.journal;
-        let mut turn = journal.turn()?;
+        let mut turn = journal.turn(durable)?;
         while turn.end().position.saturating_sub(state.replay.seen()) > TURN_BYTES_MAX {
             // Most of the catching up is done without the lock, so that it is held for the last delta only.
             drop(turn);
             let end = journal.end()?;
             state.catch_up(journal, end)?;
-            turn = journal.turn()?;
+            turn = journal.turn(durable)?;
         }
         loop {
             state.catch_up(journal, turn.end())?;
@@ -162,7 +162,7 @@ impl Session {
             let sealed = seal_drafts(&plan.drafts, state.replay.prev());
             let expected = state.replay.seen();
             let leaf = plan.leaf.clone().unwrap_or_else(|| id_of(&state.replay, state.replay.index().leaf()));
-            let batch = Batch::new(expected, &sealed.lines).durable(durable).leaf(leaf.as_ref());
+            let batch = Batch::new(expected, &sealed.lines).leaf(leaf.as_ref());
             let Outcome::Stored(stored) = turn.append(&batch)? else { continue };
             drop(turn);
             if state.replay.is_at_line_start() && stored.position == expected {

@@ -5,6 +5,7 @@ mod branch;
 mod compaction;
 mod context;
 mod fork;
+mod log;
 mod options;
 mod read;
 mod seal;
@@ -22,6 +23,7 @@ pub use compaction::Compaction;
 pub use context::{Context, ContextOptions, Message, Model, Settings, SettingsFrom, ToolCall, to_llm};
 pub(crate) use context::{latest_edits, project_entry};
 pub use fork::Fork;
+pub use log::LogReader;
 
 pub use options::{AppendOptions, Durability, SessionOptions};
 pub use read::{Entries, Tip};

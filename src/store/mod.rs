@@ -1,6 +1,7 @@
 //! The store: many sessions, whatever keeps them (SPEC 8.1).
 
 mod catalog;
+mod copy;
 mod find;
 mod summary;
 mod trash;
@@ -139,9 +140,24 @@ impl Store {
         Self::with_backend(Arc::new(Memory::new()))
     }
 
+    /// A store in the SQLite database `file`, which is made when the first session is.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Io`] if there is no current folder to find `file` from.
+    #[cfg(feature = "sqlite")]
+    pub fn sqlite(file: impl AsRef<Path>) -> Result<Self> {
+        Ok(Self::with_backend(Arc::new(crate::journal::Sqlite::new(file)?)))
+    }
+
     /// The store of the sessions in `backend`.
     pub fn with_backend(backend: Arc<dyn Backend>) -> Self {
         Self { backend, options: SessionOptions::default() }
+    }
+
+    /// What keeps the sessions.
+    pub fn backend(&self) -> Arc<dyn Backend> {
+        Arc::clone(&self.backend)
     }
 
     /// Opens sessions with these options.

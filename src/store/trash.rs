@@ -53,7 +53,7 @@ impl Store {
     /// [`ErrorKind::NotFound`]; [`ErrorKind::Invalid`] if several fit; [`ErrorKind::AlreadyExists`] if another session
     /// is at its place by now.
     pub fn restore(&self, name: &str) -> Result<PathBuf> {
-        let path = if name.contains('/') { PathBuf::from(name) } else { self.find_deleted(name)?.path };
+        let path = if self.backend.is_path(name) { PathBuf::from(name) } else { self.find_deleted(name)?.path };
         self.backend.restore(&path)
     }
 

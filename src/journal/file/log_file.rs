@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::journal::Contents;
 
 /// Which file it is, whatever its names are: device and inode.
-pub(super) type Identity = (u64, u64);
+pub(crate) type Identity = (u64, u64);
 
 /// What `stat` says of a log.
 #[derive(Clone, Copy, Debug)]

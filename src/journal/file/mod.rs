@@ -3,6 +3,8 @@
 //! Bytes are safe without the lock, the lock only adds order (SPEC 0.2): every write is one `O_APPEND` write, and what
 //! others may have written is never cut or overwritten.
 
+#[cfg(feature = "sqlite")]
+mod database_file;
 mod file_system;
 mod folder;
 mod lock;
@@ -20,7 +22,13 @@ use parking_lot::Mutex;
 
 use super::{Contents, End, Journal, OpenOptions, Stored, Turn};
 use crate::error::{Error, ErrorKind, Result};
+#[cfg(feature = "sqlite")]
+pub(crate) use database_file::{
+    check_database_file_system, check_database_in_place, create_database_file, database_identity,
+};
 pub(crate) use folder::FileBackend;
+#[cfg(feature = "sqlite")]
+pub(crate) use log_file::Identity;
 use log_file::LogFile;
 
 /// A log in a file.
@@ -101,7 +109,7 @@ impl Journal for FileJournal {
         Arc::clone(&*self.opened.lock()) as Arc<dyn Contents>
     }
 
-    fn turn(&self) -> Result<Box<dyn Turn + '_>> {
+    fn turn(&self, _durable: bool) -> Result<Box<dyn Turn + '_>> {
         Ok(Box::new(writer::FileTurn::take(self)?))
     }
 

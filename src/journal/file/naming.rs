@@ -30,7 +30,9 @@ pub(super) fn folder_name(cwd: &str) -> String {
 
 /// The file of a session: `2026-01-02T03-04-05-006Z_<id>.jsonl`.
 pub(super) fn file_name(header: &Header) -> String {
-    format!("{}_{}{EXTENSION}", header.timestamp.replace([':', '.'], "-"), header.id)
+    // A copied header may hold anything; only what a timestamp is made of goes into a name.
+    let timestamp = header.timestamp.replace(|character: char| !character.is_ascii_alphanumeric(), "-");
+    format!("{timestamp}_{}{EXTENSION}", header.id)
 }
 
 /// The id in a file's name; the header has the last word.

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::error::{Error, Result};
 
 /// Sessions are private: only their owner may read them (SPEC 1.7).
-const FILE_MODE: u32 = 0o600;
+pub(super) const FILE_MODE: u32 = 0o600;
 const FOLDER_MODE: u32 = 0o700;
 
 /// A file that is being written and is not published yet. Dropping it removes it.

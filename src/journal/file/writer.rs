@@ -101,6 +101,10 @@ impl Turn for FileTurn<'_> {
     fn append(&mut self, batch: &Batch<'_>) -> Result<Outcome> {
         batch.check_size(APPEND_BYTES_MAX)?;
         let Batch { expected, records, .. } = *batch;
+        // Who has read further than the end at the time of the lock has seen what another program wrote since.
+        if expected < self.end.position {
+            return Ok(Outcome::Moved);
+        }
         let bytes = lines(self.opening(expected)?, records);
         let start = self.write(&bytes, expected)?;
         self.end.position = start + bytes.len() as u64;
@@ -146,11 +150,7 @@ fn check_file_system(journal: &FileJournal, file: &File) -> Result<()> {
         return Ok(());
     }
     match file_system::shared_file_system(file) {
-        Some(name) => {
-            let message =
-                format!("{name} may not keep locks between machines; allow shared file systems if one machine writes");
-            Err(Error::new(ErrorKind::Unsafe, message).at(&journal.path))
-        }
+        Some(name) => Err(file_system::not_safe(name).at(&journal.path)),
         None => Ok(()),
     }
 }
