@@ -1,20 +1,20 @@
-//! What the model sees (SPEC 3.5, 4), on real files, reopened.
+//! What the model sees (SPEC 3.5, 4), reopened.
+
+mod common;
 
 use leaflog::{
-    AppendOptions, Compaction, Context, ContextOptions, CreateOptions, Durability, EntryId, ErrorKind, NewEntry,
-    Session, SessionOptions, Settings, SettingsFrom, Store, to_llm,
+    AppendOptions, Compaction, Context, ContextOptions, EntryId, ErrorKind, NewEntry, Session, SessionOptions,
+    Settings, SettingsFrom, to_llm,
 };
 
 fn session() -> (tempfile::TempDir, Session) {
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::new(folder.path()).with_options(SessionOptions::new().durability(Durability::Os));
-    let session = store.create(CreateOptions::new("/project")).unwrap();
+    let (folder, _, session) = common::session();
     (folder, session)
 }
 
 /// The context as a reopened session gives it.
 fn context(session: &Session) -> Context {
-    Session::open(session.path()).unwrap().context(&ContextOptions::new()).unwrap()
+    common::open(session.path()).context(&ContextOptions::new()).unwrap()
 }
 
 fn texts(context: &Context) -> Vec<String> {
@@ -140,7 +140,7 @@ fn transforms_run_after_the_selection_those_of_the_session_first() {
             vec![format!(r#"{{"role":"user","content":{}}}"#, entry.member("data").unwrap())]
         });
     let options = SessionOptions::new().context(for_session);
-    let reopened = Session::open_with(session.path(), options).unwrap();
+    let reopened = common::open_with(session.path(), options).unwrap();
     let for_call = ContextOptions::new().transform(|entries| {
         assert_eq!(entries.len(), 2);
         entries
@@ -160,7 +160,7 @@ fn open_calls_and_orphan_results_are_reported_and_the_last_complete_turn_is_name
     let call = r#"{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"bash","arguments":{}},{"type":"toolCall","id":"c2","name":"read","arguments":{}}]}"#;
     let assistant = add(&session, NewEntry::message(call).unwrap());
     add(&session, NewEntry::tool_result("c1", "bash", "ok"));
-    let reopened = Session::open(session.path()).unwrap();
+    let reopened = common::open(session.path());
     let context = reopened.context(&ContextOptions::new().drop_orphan_results(true)).unwrap();
     let open: Vec<_> = context.open_tool_calls.iter().map(|call| (call.id.as_str(), call.entry.clone())).collect();
     assert_eq!(open, [("c2", Some(assistant))]);

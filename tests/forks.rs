@@ -4,15 +4,14 @@ mod common;
 
 use std::collections::HashSet;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use common::{HEADER, Log, View, argument, assert_reopens_alike, entry, follow_chain, id, ids, kind, leaf, lines};
-use common::{message, open, path, texts, user};
+use common::{BACKEND, Backend, HEADER, Log, View, assert_reopens_alike, bytes, entry, follow_chain, id, ids, kind};
+use common::{leaf, lines, message, open, path, texts, user};
 use leaflog::{
     AppendOptions, Compaction, ContextOptions, CreateOptions, EntryId, EntryKind, ErrorKind, Fork, ForkOptions, Forked,
-    NewEntry, Position, Receipt, Scope, Session, SessionId, Store,
+    NewEntry, Position, Scope, Session, SessionId, Store,
 };
 use serde_json::Value;
 
@@ -28,8 +27,16 @@ fn at(store: &Store, session: &Session, target: &str) -> Session {
     fork(store, session, &Fork::At(id(target))).session
 }
 
+/// What a fork of the session names as its parent (SPEC 1.1).
+fn name_for_forks(session: &Session) -> String {
+    match BACKEND {
+        Backend::Files => session.path().to_string_lossy().into_owned(),
+        _ => session.id().to_string(),
+    }
+}
+
 fn json(session: &Session) -> Vec<Value> {
-    lines(&session.path()).iter().skip(1).map(|line| serde_json::from_slice(line).unwrap()).collect()
+    lines(session.path()).iter().skip(1).map(|line| serde_json::from_slice(line).unwrap()).collect()
 }
 
 /// Fails unless every reference in the copy resolves (SPEC 5.3); `inert` are targets that stayed behind.
@@ -50,16 +57,16 @@ fn assert_resolves(copy: &Session, context_scope: bool, inert: &[&str]) {
     let resumed = last
         .and_then(|record| if record["type"] == "leaf" { record["targetId"].as_str() } else { record["id"].as_str() });
     assert_eq!(resumed.map(str::to_owned), leaf(copy));
-    let chained = follow_chain(&fs::read(copy.path()).unwrap());
+    let chained = follow_chain(&bytes(copy.path()));
     assert_eq!(chained.wrong, Vec::<usize>::new());
 }
 
-/// Runs `act` and fails if the file at `path` is another one behind it, or was touched.
+/// Runs `act` and fails if the log at `path` is another one behind it; a file must not be touched either.
 fn untouched<T>(path: &Path, act: impl FnOnce() -> T) -> T {
-    let (before, status) = (fs::read(path).unwrap(), fs::metadata(path).unwrap());
+    let modified = || (BACKEND == Backend::Files).then(|| fs::metadata(path).unwrap().modified().unwrap());
+    let (before, time) = (bytes(path), modified());
     let result = act();
-    assert_eq!(fs::read(path).unwrap(), before);
-    assert_eq!(fs::metadata(path).unwrap().modified().unwrap(), status.modified().unwrap());
+    assert_eq!((bytes(path), modified()), (before, time));
     result
 }
 
@@ -82,7 +89,7 @@ fn a_whole_fork_replays_to_the_same_leaf_labels_name_and_context() {
             let copy = untouched(&session.path(), || fork(&store, &session, &Fork::Whole));
             assert!(copy.gaps.is_empty() && copy.editor_text.is_none());
             assert_eq!(View::of(&copy.session), View::of(&session), "step {step}");
-            assert_eq!(lines(&copy.session.path())[1..], lines(&session.path())[1..]);
+            assert_eq!(lines(copy.session.path())[1..], lines(session.path())[1..]);
             let origin = copy.session.header().origin.unwrap();
             assert_eq!((origin.session, origin.entry), (session.id().to_string(), None));
             assert_eq!((origin.position, origin.records), (Position::Whole, json(&session).len() as u64));
@@ -100,7 +107,7 @@ fn a_fork_records_where_it_comes_from_and_takes_over_the_metadata() {
     let first = session.append(next()).unwrap().id;
     let copy = at(&store, &session, &first.to_string());
     let header = copy.header();
-    assert_eq!(header.parent_session, Some(session.path().to_string_lossy().into_owned()));
+    assert_eq!(header.parent_session, Some(name_for_forks(&session)));
     assert_eq!((header.cwd.as_str(), header.metadata.as_deref()), ("/project", Some(r#"{"n":1e3,"s":"\ud99c"}"#)));
     assert_ne!(header.id, session.id());
     let origin = header.origin.unwrap();
@@ -112,7 +119,7 @@ fn a_fork_records_where_it_comes_from_and_takes_over_the_metadata() {
     let header = copy.header();
     assert_eq!((header.id.as_str(), header.cwd.as_str()), ("mine", "/other"));
     assert_eq!((header.parent_session.as_deref(), header.metadata.as_deref()), (Some("someone"), Some("{}")));
-    let files = || common::lines(&copy.path()).len();
+    let files = || common::lines(copy.path()).len();
     let before = files();
     assert_eq!(kind(store.fork(&session, &Fork::Whole, options)), ErrorKind::AlreadyExists);
     assert_eq!(files(), before);
@@ -205,7 +212,7 @@ fn a_fork_of_a_fork_is_the_same_again() {
     assert_resolves(&second, false, &[]);
     let whole = fork(&store, &second, &Fork::Whole).session;
     assert_eq!(View::of(&whole), View::of(&second));
-    assert_eq!(whole.header().parent_session, Some(second.path().to_string_lossy().into_owned()));
+    assert_eq!(whole.header().parent_session, Some(name_for_forks(&second)));
 }
 
 #[test]
@@ -251,12 +258,12 @@ fn before_a_user_message_ends_at_its_parent_and_returns_its_text() {
     assert_eq!(forked.session.header().origin.unwrap().position, Position::Before);
     assert_resolves(&forked.session, false, &[]);
     for target in ["e2", "l1", "n1", "c1", "x1", "m1", "unknown"] {
-        let count = files(&store);
+        let count = store.backend().sessions().unwrap().len();
         let error = untouched(&file.path, || store.fork(&session, &Fork::Before(id(target)), ForkOptions::new()));
         let error = error.unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Invalid), "{target}: {error}");
         assert!(error.to_string().contains("invalid fork target"), "{target}: {error}");
-        assert_eq!(files(&store), count, "{target}");
+        assert_eq!(store.backend().sessions().unwrap().len(), count, "{target}");
     }
     for target in ["m1", "m2", "unknown"] {
         let error = store.fork(&session, &Fork::At(id(target)), ForkOptions::new()).unwrap_err();
@@ -268,18 +275,6 @@ fn before_a_user_message_ends_at_its_parent_and_returns_its_text() {
     let file = Log::with([record]);
     let forked = fork(&file.store(), &file.open(), &Fork::Before(id("e1")));
     assert_eq!(forked.editor_text.as_deref(), Some("a\u{fffd}b"));
-}
-
-fn files(store: &Store) -> usize {
-    let mut count = 0;
-    let mut folders = vec![store.root()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() { folders.push(path) } else { count += 1 }
-        }
-    }
-    count
 }
 
 #[test]
@@ -298,7 +293,7 @@ fn before_the_first_message_nothing_is_copied_but_the_name() {
     assert_reopens_alike(&copy);
     let file = Log::with([user("e1", None)]);
     let copy = fork(&file.store(), &file.open(), &Fork::Before(id("e1"))).session;
-    assert_eq!(lines(&copy.path()).len(), 1);
+    assert_eq!(lines(copy.path()).len(), 1);
     assert_reopens_alike(&copy).append(next()).unwrap();
 }
 
@@ -306,10 +301,10 @@ fn before_the_first_message_nothing_is_copied_but_the_name() {
 fn an_empty_session_forks_whole_and_nothing_else_is_a_target() {
     let (_folder, store, session) = common::session();
     let copy = fork(&store, &session, &Fork::Whole).session;
-    assert_eq!((copy.leaf(), lines(&copy.path()).len()), (None, 1));
+    assert_eq!((copy.leaf(), lines(copy.path()).len()), (None, 1));
     copy.append(next()).unwrap();
     assert_reopens_alike(&copy);
-    assert_eq!(lines(&session.path()).len(), 1);
+    assert_eq!(lines(session.path()).len(), 1);
     assert_eq!(kind(store.fork(&session, &Fork::At(id("x")), ForkOptions::new())), ErrorKind::Invalid);
     // A session whose leaf is before the first entry keeps it there.
     let first = session.append(next()).unwrap().id;
@@ -379,7 +374,7 @@ fn forks_of_damaged_sessions_keep_what_is_there_and_report_the_rest() {
         let gaps = session.gaps();
         let whole = untouched(&file.path, || fork(&store, &session, &Fork::Whole));
         assert_eq!((&whole.gaps, whole.session.gaps()), (&gaps, gaps.clone()), "{name}");
-        assert_eq!(common::lines(&whole.session.path())[1..], common::lines(&file.path)[1..], "{name}");
+        assert_eq!(common::lines(whole.session.path())[1..], common::lines(&file.path)[1..], "{name}");
         assert_eq!(whole.session.damage().1, session.damage().1, "{name}");
         let path_fork = fork(&store, &session, &Fork::At(id("e5")));
         assert_eq!(path(&path_fork.session, None), expected, "{name}");
@@ -393,15 +388,15 @@ fn forks_of_damaged_sessions_keep_what_is_there_and_report_the_rest() {
             copy.append(next()).unwrap();
             assert_reopens_alike(&copy);
         }
-        let strict = Session::open_with(&file.path, common::options().strict(true));
+        let strict = file.open_strict();
         if let Ok(strict) = strict.inspect_err(|error| assert_eq!(error.kind(), ErrorKind::Corrupt)) {
-            let count = files(&store);
+            let count = store.backend().sessions().unwrap().len();
             assert_eq!(
                 kind(store.fork(&strict, &Fork::At(id("e5")), ForkOptions::new())),
                 ErrorKind::Corrupt,
                 "{name}"
             );
-            assert_eq!(files(&store), count, "{name}");
+            assert_eq!(store.backend().sessions().unwrap().len(), count, "{name}");
         }
     }
 }
@@ -409,13 +404,13 @@ fn forks_of_damaged_sessions_keep_what_is_there_and_report_the_rest() {
 #[test]
 fn a_torn_tail_stays_behind_and_a_whole_record_without_a_line_feed_comes_along() {
     for (tail, count) in [(r#"{"type":"mess"#.to_owned(), 2), (user("e3", Some("e2")), 3)] {
-        let file = Log::with(common::chain(2));
-        file.push(&tail);
+        let chain = common::chain(2);
+        let file = Log::of([HEADER, &chain[0], &chain[1], &tail].join("\n"));
         let session = file.open();
         for kind in [Fork::Whole, Fork::At(session.leaf().unwrap())] {
             let copy = untouched(&file.path, || fork(&file.store(), &session, &kind)).session;
             assert_eq!((ids(&copy).len(), copy.damage().1), (count, 0));
-            assert!(fs::read(copy.path()).unwrap().ends_with(b"}\n"));
+            assert!(bytes(copy.path()).ends_with(b"}\n"));
             assert_reopens_alike(&copy).append(next()).unwrap();
         }
     }
@@ -441,9 +436,9 @@ fn the_source_and_the_copy_go_their_own_ways() {
         (0..10).for_each(|_| drop(copy.append(next()).unwrap()));
         copy.set_label(&first, "copy").unwrap();
     });
-    let in_copy = fs::read(copy.path()).unwrap();
+    let in_copy = bytes(copy.path());
     session.append(NewEntry::user("source")).unwrap();
-    assert_eq!(fs::read(copy.path()).unwrap(), in_copy);
+    assert_eq!(bytes(copy.path()), in_copy);
     assert_eq!(texts(&session), ["next", "source"]);
     assert_eq!(session.label(&first), None);
 }
@@ -490,7 +485,7 @@ fn a_fork_taken_while_others_append_is_a_consistent_prefix() {
             session.refresh().unwrap();
             let copy = fork(&store, &session, &Fork::Whole).session;
             assert_eq!((copy.damage().1, copy.gaps(), copy.doubt()), (0, vec![], None));
-            let (copied, source) = (lines(&copy.path()), lines(&path));
+            let (copied, source) = (lines(copy.path()), lines(&path));
             assert_eq!(copied[1..], source[1..copied.len()]);
             assert_eq!(copy.stored_leaf(), session.stored_leaf());
             let clone = at(&store, &session, &session.leaf().unwrap().to_string());
@@ -503,68 +498,6 @@ fn a_fork_taken_while_others_append_is_a_consistent_prefix() {
     });
     session.refresh().unwrap();
     assert_reopens_alike(&session);
-}
-
-#[test]
-fn files_and_folders_are_private_whatever_the_umask_is() {
-    for umask in ["000", "022", "077"] {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().join("deep/store");
-        let mut child = common::child_in_shell(&format!("umask {umask}"), "make", &[("ROOT", &root.display())]);
-        assert!(child.status().unwrap().success());
-        let mut seen = 0;
-        let mut folders = vec![folder.path().join("deep")];
-        while let Some(path) = folders.pop() {
-            let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
-            let expected = if path.is_dir() { 0o700 } else { 0o600 };
-            assert_eq!(mode, expected, "umask {umask}: {}", path.display());
-            seen += 1;
-            if path.is_dir() {
-                folders.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
-            }
-        }
-        assert_eq!(seen, 7, "umask {umask}");
-    }
-}
-
-/// Makes a file of every sort: sessions, forks, trash.
-fn make() {
-    let store = Store::new(argument("ROOT")).with_options(common::options());
-    let session = store.create(CreateOptions::new("/project")).unwrap();
-    let Receipt { id, .. } = session.append(next()).unwrap();
-    fork(&store, &session, &Fork::Whole);
-    let copy = fork(&store, &session, &Fork::At(id)).session;
-    copy.append(next()).unwrap();
-    store.delete(copy.id().as_str()).unwrap();
-}
-
-#[test]
-fn a_child_plays_its_role() {
-    if common::role().as_deref() == Some("make") {
-        make();
-    }
-}
-
-#[test]
-fn a_fork_that_fails_leaves_nothing_behind() {
-    let file = Log::with(common::chain(50));
-    let session = file.open();
-    let store = file.store();
-    let count = files(&store);
-    // The copy would go into a folder that is a file.
-    let folder = store.root().join("--project--");
-    fs::write(&folder, "").unwrap();
-    for kind in [Fork::Whole, Fork::At(id("e50"))] {
-        assert!(untouched(&file.path, || store.fork(&session, &kind, ForkOptions::new())).is_err());
-    }
-    fs::remove_file(&folder).unwrap();
-    assert_eq!(files(&store), count);
-    // A record of the source changes before it is copied.
-    let text = String::from_utf8(file.bytes()).unwrap();
-    fs::write(&file.path, text.replacen(r#""id":"e7""#, r#""id":"x7""#, 1)).unwrap();
-    assert_eq!(kind(store.fork(&session, &Fork::At(id("e50")), ForkOptions::new())), ErrorKind::Gone);
-    assert_eq!(files(&store), count);
-    session.append(next()).unwrap();
 }
 
 #[test]

@@ -1,15 +1,12 @@
-//! The life of a session, from the library, on real files.
+//! The life of a session, from the library.
 
+mod common;
+
+use common::{bytes, open, options, store};
 use leaflog::{
-    AppendOptions, Compaction, ContextOptions, CreateOptions, Durability, ErrorKind, Fork, ForkOptions, NewEntry,
-    Session, SessionOptions, Store, TreeOptions,
+    AppendOptions, Compaction, ContextOptions, CreateOptions, ErrorKind, Fork, ForkOptions, NewEntry, Session,
+    TreeOptions,
 };
-
-fn store() -> (tempfile::TempDir, Store) {
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::new(folder.path()).with_options(SessionOptions::new().durability(Durability::Os));
-    (folder, store)
-}
 
 fn texts(session: &Session) -> Vec<String> {
     session.context(&ContextOptions::new()).unwrap().messages.iter().map(leaflog::Message::text).collect()
@@ -27,7 +24,7 @@ fn two_plans_live_in_one_session_and_either_is_a_move_away() {
     session.append(NewEntry::user("plan B")).unwrap();
     let b = session.append(NewEntry::assistant("B done")).unwrap().id;
     assert_eq!(texts(&session), ["hello", "hi", "plan B", "B done"]);
-    let again = Session::open(session.path()).unwrap();
+    let again = open(session.path());
     assert_eq!(again.leaf(), Some(b.clone()));
     assert_eq!(texts(&again), ["hello", "hi", "plan B", "B done"]);
     again.move_to(Some(&a)).unwrap();
@@ -42,7 +39,7 @@ fn two_plans_live_in_one_session_and_either_is_a_move_away() {
     assert_eq!(session.leaf(), Some(a));
     session.append(NewEntry::user("more")).unwrap();
     assert_eq!(again.tree(&TreeOptions::new()).unwrap().count(), 6);
-    let damage = Session::open_with(session.path(), SessionOptions::new().strict(true)).unwrap().damage();
+    let damage = common::open_with(session.path(), options().strict(true)).unwrap().damage();
     assert_eq!(damage.1, 0);
 }
 
@@ -76,25 +73,14 @@ fn forks_and_compactions_survive_reopening() {
 }
 
 #[test]
-fn the_latest_session_is_never_a_file_that_is_none() {
-    let (folder, store) = store();
-    let session = store.create(CreateOptions::new("/project")).unwrap();
-    std::fs::write(folder.path().join("zz.jsonl"), "{\"a\":1}\n").unwrap();
-    std::fs::write(folder.path().join("zzz.jsonl"), "{\"kind\":\"header\",\"version\":4}\n").unwrap();
-    assert_eq!(store.latest(None).unwrap(), session.path());
-    assert_eq!(store.list(&leaflog::ListOptions::new()).unwrap().len(), 3);
-}
-
-#[test]
 fn a_leaf_entry_without_a_usable_target_moves_nothing_and_leaves_the_leaf_in_doubt() {
     for target in ["", r#","targetId":7"#] {
         let (_folder, store) = store();
         let session = store.create(CreateOptions::new("/project")).unwrap();
         let id = session.append(NewEntry::user("one")).unwrap().id;
         let line = format!("{{\"type\":\"leaf\",\"id\":\"x\",\"parentId\":null,\"timestamp\":\"t\"{target}}}\n");
-        let log = [std::fs::read(session.path()).unwrap(), line.into_bytes()].concat();
-        std::fs::write(session.path(), log).unwrap();
-        let again = Session::open(session.path()).unwrap();
+        let log = common::Log::of([bytes(session.path()), line.into_bytes()].concat());
+        let again = log.open();
         assert_eq!(again.leaf(), Some(id.clone()));
         assert!(again.doubt().is_some());
         assert_eq!(again.append(NewEntry::user("two")).unwrap_err().kind(), ErrorKind::LeafInDoubt);

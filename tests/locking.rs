@@ -332,7 +332,7 @@ fn eight_processes_that_append_the_same_id_at_once_store_it_once() {
     for mut child in children {
         assert!(child.wait().unwrap().success());
     }
-    assert_eq!(lines(&session.path()).len(), 2);
+    assert_eq!(lines(session.path()).len(), 2);
     session.refresh().unwrap();
     assert_eq!(ids(&session), ["same"]);
 }

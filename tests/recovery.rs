@@ -498,7 +498,7 @@ fn payloads_of_a_caller_are_stored_byte_for_byte() {
     let receipt = session.append(NewEntry::user(text)).unwrap();
     let again = assert_reopens_alike(&session);
     assert_eq!(again.entry(&receipt.id).unwrap().text(), text);
-    assert_eq!(lines(&session.path()).len(), 6);
+    assert_eq!(lines(session.path()).len(), 6);
     let fork = store.fork(&again, &Fork::Whole, ForkOptions::new()).unwrap().session;
     assert_eq!(common::records(&fork), common::records(&again));
 }
@@ -508,7 +508,7 @@ fn line_breaks_between_tokens_of_a_payload_become_spaces() {
     let (_folder, _, session) = common::session();
     let receipt = session.append(NewEntry::custom("x", "{\r\n \"a\" :\n[1,\n2]}").unwrap()).unwrap();
     assert_eq!(session.entry(&receipt.id).unwrap().member("data").unwrap(), "{   \"a\" : [1, 2]}");
-    assert_eq!(lines(&session.path()).len(), 2);
+    assert_eq!(lines(session.path()).len(), 2);
     assert_reopens_alike(&session);
 }
 

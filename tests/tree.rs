@@ -1,7 +1,7 @@
 //! The tree and the leaf: where a session stands after replay, what leaf entries do and do not do, and walks that end
 //! on any input (SPEC 2.4, 3.1 to 3.6, 3.9).
 
-mod common;
+pub(crate) mod common;
 
 use common::{HEADER, Log, View, assert_reopens_alike, entry, id, ids, kind, leaf, lines, path, strings, user};
 use leaflog::{
@@ -187,18 +187,18 @@ fn moves_are_stored_with_the_target_as_parent_and_the_old_leaf_as_origin() {
 #[test]
 fn a_move_to_where_the_leaf_is_writes_nothing() {
     let (_folder, _, session) = common::session();
-    let before = lines(&session.path());
+    let before = lines(session.path());
     assert_eq!(session.move_to(None).unwrap(), None);
-    assert_eq!(lines(&session.path()), before);
+    assert_eq!(lines(session.path()), before);
     let first = session.append(next()).unwrap().id;
     let second = session.append(next()).unwrap().id;
-    let before = lines(&session.path());
+    let before = lines(session.path());
     assert_eq!(session.move_to(Some(&second)).unwrap(), None);
-    assert_eq!(lines(&session.path()), before);
+    assert_eq!(lines(session.path()), before);
     session.move_to(Some(&first)).unwrap().unwrap();
     assert_eq!(session.move_to(Some(&first)).unwrap(), None);
     assert_eq!(common::open(session.path()).move_to(Some(&first)).unwrap(), None);
-    assert_eq!(lines(&session.path()).len(), before.len() + 1);
+    assert_eq!(lines(session.path()).len(), before.len() + 1);
     // A position of this handle only is given up for it.
     session.branch(Some(&second)).unwrap();
     assert_eq!(session.move_to(Some(&first)).unwrap(), None);
@@ -212,10 +212,10 @@ fn a_move_with_a_summary_is_one_record_under_the_target() {
     let first = session.append(next()).unwrap().id;
     let second = session.append(next()).unwrap().id;
     let move_with = |target: Option<&EntryId>| {
-        let before = lines(&session.path()).len();
+        let before = lines(session.path()).len();
         let summary = BranchSummary::new("left").details(r#"{"n":1e3}"#).from_hook(true);
         let receipt = session.move_with(target, Some(summary), &AppendOptions::new()).unwrap().unwrap();
-        assert_eq!(lines(&session.path()).len(), before + 1);
+        assert_eq!(lines(session.path()).len(), before + 1);
         assert_eq!(session.leaf(), Some(receipt.id.clone()));
         session.entry(&receipt.id).unwrap()
     };
@@ -322,11 +322,11 @@ fn labels_and_names_are_the_last_in_file_order_over_all_branches() {
     let again = assert_reopens_alike(&again);
     assert_eq!((again.label(&first), again.name()), (None, None));
     assert_eq!(again.labels().len(), 1);
-    let before = lines(&again.path());
+    let before = lines(again.path());
     assert_eq!(kind(again.set_label(&id("unknown"), "x")), ErrorKind::NotFound);
     let label = NewEntry::from_json(r#"{"type":"label","targetId":"unknown","label":"x"}"#).unwrap();
     assert_eq!(kind(again.append(label)), ErrorKind::NotFound);
-    assert_eq!(lines(&again.path()), before);
+    assert_eq!(lines(again.path()), before);
 }
 
 #[test]
@@ -334,7 +334,7 @@ fn every_write_ends_with_a_record_from_which_a_reader_of_the_last_line_resumes_o
     // What today's pi does: the last line is where it stands, and `parentId` leads up.
     let resumed = |session: &Session| {
         let records: Vec<serde_json::Value> =
-            lines(&session.path()).iter().skip(1).map(|line| serde_json::from_slice(line).unwrap()).collect();
+            lines(session.path()).iter().skip(1).map(|line| serde_json::from_slice(line).unwrap()).collect();
         let by_id = |id: &serde_json::Value| records.iter().find(|record| record["id"] == *id);
         let mut chain = Vec::new();
         let mut at = records.last();

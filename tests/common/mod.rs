@@ -4,12 +4,15 @@
 #![allow(dead_code, unreachable_pub, reason = "each test program uses its own part of this")]
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 
+use leaflog::journal::{Batch, NewJournal, OpenOptions, Outcome, Sink};
 use leaflog::{
-    ContextOptions, CreateOptions, Durability, EntryId, ErrorKind, Message, Session, SessionOptions, Store, TreeOptions,
+    Checksum, ContextOptions, CreateOptions, Durability, EntryId, ErrorKind, Message, Receipt, Session, SessionOptions,
+    Store, TreeOptions,
 };
 use tempfile::TempDir;
 
@@ -17,15 +20,41 @@ use tempfile::TempDir;
 pub const HEADER: &str =
     r#"{"type":"session","version":3,"id":"pi-session","timestamp":"2026-01-02T03:04:05.006Z","cwd":"/project"}"#;
 
+/// What keeps the sessions of a test program. Programs named `on_memory` and `on_sqlite` run the tests that are not
+/// about files on those backends too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
+    Files,
+    Memory,
+    Sqlite,
+}
+
+pub const BACKEND: Backend = match env!("CARGO_CRATE_NAME").as_bytes() {
+    b"on_memory" => Backend::Memory,
+    b"on_sqlite" => Backend::Sqlite,
+    _ => Backend::Files,
+};
+
+/// The stores in memory, which only this process can open.
+static MEMORIES: Mutex<Vec<Store>> = Mutex::new(Vec::new());
+
 /// Appends that reach the page cache: no test here cuts the power.
 pub fn options() -> SessionOptions {
     SessionOptions::new().durability(Durability::Os)
 }
 
-/// A store in a folder of its own.
+/// A store of its own.
 pub fn store() -> (TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
-    let store = Store::new(folder.path()).with_options(options());
+    let store = match BACKEND {
+        Backend::Files => Store::new(folder.path()),
+        Backend::Memory => Store::in_memory(),
+        Backend::Sqlite => Store::sqlite(folder.path().join("sessions.db")).unwrap(),
+    };
+    let store = store.with_options(options());
+    if BACKEND == Backend::Memory {
+        MEMORIES.lock().unwrap().push(store.clone());
+    }
     (folder, store)
 }
 
@@ -36,8 +65,33 @@ pub fn session() -> (TempDir, Store, Session) {
     (folder, store, session)
 }
 
+/// One more handle on a session.
 pub fn open(path: impl AsRef<Path>) -> Session {
-    Session::open_with(path, options()).unwrap()
+    open_with(path, options()).unwrap()
+}
+
+pub fn open_with(path: impl AsRef<Path>, options: SessionOptions) -> leaflog::Result<Session> {
+    let path = path.as_ref();
+    let Some(memory) = memory_of(path) else { return Session::open_with(path, options) };
+    memory.with_options(options).open(path.to_str().unwrap())
+}
+
+/// The store in memory that has the session at `path`.
+fn memory_of(path: &Path) -> Option<Store> {
+    let memories = MEMORIES.lock().unwrap();
+    let has = |store: &&Store| store.backend().sessions().unwrap().iter().any(|session| session.path == path);
+    memories.iter().find(has).cloned()
+}
+
+/// The bytes of a log.
+pub fn bytes(path: impl AsRef<Path>) -> Vec<u8> {
+    let path = path.as_ref();
+    if BACKEND == Backend::Files {
+        return fs::read(path).unwrap();
+    }
+    let mut bytes = Vec::new();
+    open(path).log().read_to_end(&mut bytes).unwrap();
+    bytes
 }
 
 pub fn id(text: &str) -> EntryId {
@@ -78,19 +132,28 @@ pub fn seal(record: &str, prev: u32) -> String {
     format!(r#"{covered},"crc":"{:08x}"}}"#, crc32fast::hash(covered.as_bytes()))
 }
 
-/// A log in a folder of its own.
+/// A log in a store of its own.
 pub struct Log {
     folder: TempDir,
+    store: Store,
     pub path: PathBuf,
 }
 
 impl Log {
     /// A log with exactly these bytes.
     pub fn of(bytes: impl AsRef<[u8]>) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("2026-01-02T03-04-05-006Z_pi-session.jsonl");
-        fs::write(&path, bytes).unwrap();
-        Self { folder, path }
+        let (folder, store) = store();
+        let path = if BACKEND == Backend::Files {
+            let path = folder.path().join("2026-01-02T03-04-05-006Z_pi-session.jsonl");
+            fs::write(&path, bytes).unwrap();
+            path
+        } else {
+            // Under an id of its own, whatever the bytes say.
+            let header = session().2.header();
+            let write = &mut |sink: &mut Sink<'_>| sink(bytes.as_ref());
+            store.backend().create(&NewJournal::new(&header, None), write).unwrap()
+        };
+        Self { folder, store, path }
     }
 
     /// A log of pi's header and these lines.
@@ -108,19 +171,28 @@ impl Log {
     }
 
     pub fn open_strict(&self) -> leaflog::Result<Session> {
-        Session::open_with(&self.path, options().strict(true))
+        open_with(&self.path, options().strict(true))
     }
 
     pub fn store(&self) -> Store {
-        Store::new(self.folder.path()).with_options(options())
+        self.store.clone()
     }
 
     pub fn bytes(&self) -> Vec<u8> {
-        fs::read(&self.path).unwrap()
+        bytes(&self.path)
     }
 
+    /// Appends bytes as a program does that knows nothing of leaflog. Where there are no files these must be lines.
     pub fn push(&self, bytes: impl AsRef<[u8]>) {
-        push(&self.path, bytes);
+        if BACKEND == Backend::Files {
+            return push(&self.path, bytes);
+        }
+        let lines = bytes.as_ref().strip_suffix(b"\n").expect("only files can end with an unfinished line");
+        let records: Vec<_> = lines.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+        let journal = self.store.backend().open(&self.path, OpenOptions::default()).unwrap();
+        let mut turn = journal.turn(false).unwrap();
+        let expected = turn.end().position;
+        assert!(matches!(turn.append(&Batch::new(expected, &records)).unwrap(), Outcome::Stored(_)));
     }
 }
 
@@ -129,9 +201,9 @@ pub fn push(path: &Path, bytes: impl AsRef<[u8]>) {
     fs::OpenOptions::new().append(true).open(path).unwrap().write_all(bytes.as_ref()).unwrap();
 }
 
-/// The lines of a file, without line feeds; the last one may be unfinished.
-pub fn lines(path: &Path) -> Vec<Vec<u8>> {
-    let bytes = fs::read(path).unwrap();
+/// The lines of a log, without line feeds; the last one may be unfinished.
+pub fn lines(path: impl AsRef<Path>) -> Vec<Vec<u8>> {
+    let bytes = bytes(path);
     let mut lines: Vec<_> = bytes.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
     if lines.last().is_some_and(Vec::is_empty) {
         lines.pop();
@@ -274,8 +346,23 @@ fn seal_of(line: &str) -> Option<(&str, u32, u32)> {
 /// Fails unless every seal of the log is right.
 #[track_caller]
 pub fn assert_chained(path: &Path, sealed: usize) {
-    let chained = follow_chain(&fs::read(path).unwrap());
+    let chained = follow_chain(&bytes(path));
     assert_eq!(chained, Chained { sealed, ..Chained::default() });
+}
+
+/// Fails unless a receipt tells of the record that ends where it says.
+#[track_caller]
+pub fn check_receipt(path: &Path, receipt: &Receipt) {
+    let log = bytes(path);
+    let end = usize::try_from(receipt.end).unwrap();
+    assert_eq!(log[end - 1], b'\n');
+    let start = log[..end - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
+    let line = std::str::from_utf8(&log[start..end - 1]).unwrap();
+    let (covered, crc) = line.rsplit_once(r#","crc":""#).unwrap();
+    assert_eq!(crc, format!("{}\"}}", receipt.crc));
+    assert_eq!(receipt.crc, Checksum::of(covered.as_bytes()));
+    let record: serde_json::Value = serde_json::from_str(line).unwrap();
+    assert_eq!(record["id"], receipt.id.to_string());
 }
 
 /// Numbers that look random and follow from a seed.

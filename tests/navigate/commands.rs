@@ -12,8 +12,8 @@ use leaflog::{
     summary_prompt,
 };
 
-use crate::common;
-use crate::support::{moved, scene, summarize};
+use super::common;
+use super::support::{moved, scene, summarize};
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -106,7 +106,7 @@ fn an_error_shows_the_end_of_a_long_stderr_on_one_line() {
 fn an_abort_kills_the_program_and_what_it_started() {
     let scene = scene();
     let before = scene.bytes();
-    let file = scene.session.path().with_file_name("pids");
+    let file = scene.folder.path().join("pids");
     let script = format!("sleep 61 & echo $$ $! > '{}'; wait", file.display());
     let navigator = Arc::new(scene.navigator().summarizer(CommandSummarizer::shell(script)));
     let (other, target) = (Arc::clone(&navigator), scene.plan_a.clone());

@@ -6,8 +6,8 @@ use leaflog::{
     AppendOptions, Cancellation, EntryId, ErrorKind, NavigateOptions, Navigation, NewEntry, Prompt, Summarized,
 };
 
-use crate::common::{self, texts};
-use crate::support::{Scene, TEXT, moved, scene, summarize};
+use super::common::{self, texts};
+use super::support::{Scene, TEXT, moved, scene, summarize};
 
 /// Lets `meanwhile` happen while the summary is written.
 fn navigate_while(scene: &Scene, meanwhile: impl Fn() + Send + Sync + 'static) -> leaflog::Result<Navigation> {
@@ -88,9 +88,8 @@ fn labels_names_and_side_records_of_others_are_no_conflict() {
 #[test]
 fn a_log_that_is_gone_is_an_error_and_the_phase_is_idle() {
     let scene = scene();
-    let path = scene.session.path();
     let navigator = scene.navigator();
-    std::fs::remove_file(&path).unwrap();
+    scene.store.remove(scene.session.id().as_str()).unwrap();
     assert_eq!(common::kind(navigator.navigate(&scene.plan_a, &NavigateOptions::new())), ErrorKind::Gone);
     assert_eq!(navigator.phase(), leaflog::Phase::Idle);
 }

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use leaflog::{Error, ErrorKind, NavigateOptions, Navigation, NavigationDecision, NavigationEvent, NewEntry, Summary};
 
-use crate::common::{kind, strings};
-use crate::support::{Stub, TEXT, moved, scene, summarize};
+use super::common::{kind, strings};
+use super::support::{Stub, TEXT, moved, scene, summarize};
 
 /// Keeps what a listener is told.
 #[derive(Clone, Default)]

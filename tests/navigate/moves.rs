@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use leaflog::{Compaction, EntryKind, ErrorKind, NavigateOptions, Navigation, Navigator, NewEntry};
 
-use crate::common::{self, Log, entry, id, kind, message, user};
-use crate::support::{moved, scene};
+use super::common::{self, Log, entry, id, kind, message, user};
+use super::support::{moved, scene};
 
 #[test]
 fn a_user_message_moves_the_leaf_to_its_parent_and_its_text_goes_to_the_editor() {
@@ -128,9 +128,9 @@ fn the_parent_of_a_user_message_is_its_nearest_entry_even_behind_a_leaf_entry_or
 #[test]
 fn a_label_goes_to_the_new_leaf_in_the_same_write() {
     let scene = scene();
-    let before = common::lines(&scene.session.path()).len();
+    let before = common::lines(scene.session.path()).len();
     let gone = moved(scene.navigator().navigate(&scene.plan_a, &NavigateOptions::new().label(" plan\nB ")));
-    assert_eq!(common::lines(&scene.session.path()).len(), before + 1);
+    assert_eq!(common::lines(scene.session.path()).len(), before + 1);
     assert_eq!(scene.session.label(&scene.answer).unwrap().text, "plan B");
     let leaf = scene.session.entry(gone.leaf.as_ref().unwrap()).unwrap();
     assert_eq!((leaf.kind(), leaf.parent_id()), (EntryKind::Label, Some(&scene.answer)));

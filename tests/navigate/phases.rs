@@ -10,7 +10,7 @@ use leaflog::{
     Cancellation, ErrorKind, NavigateOptions, Navigation, NavigationDecision, Navigator, Phase, Prompt, Summarized,
 };
 
-use crate::support::{Stub, moved, scene, summarize};
+use super::support::{Stub, moved, scene, summarize};
 
 type Start = fn(&Navigator) -> leaflog::Result<leaflog::PhaseGuard>;
 

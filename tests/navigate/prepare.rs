@@ -5,8 +5,8 @@ use leaflog::{
     summary_prompt,
 };
 
-use crate::common;
-use crate::support::calls;
+use super::common;
+use super::support::calls;
 
 /// The tokens of one message.
 fn tokens(message: &str) -> u64 {

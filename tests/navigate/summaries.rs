@@ -7,8 +7,8 @@ use leaflog::{
     SummaryFailure, collect_branch,
 };
 
-use crate::common::{self, strings};
-use crate::support::{Stub, TEXT, USAGE, calls, moved, scene, summarize};
+use super::common::{self, strings};
+use super::support::{Stub, TEXT, USAGE, calls, moved, scene, summarize};
 
 type Outcome = fn() -> Result<Summarized, SummaryFailure>;
 
@@ -45,12 +45,12 @@ fn a_summary_is_stored_under_the_new_leaf_with_preamble_files_usage_and_where_it
 #[test]
 fn a_label_goes_to_the_summary_entry() {
     let scene = scene();
-    let before = common::lines(&scene.session.path()).len();
+    let before = common::lines(scene.session.path()).len();
     let navigator = scene.navigator().summarizer(Stub::default());
     let gone = moved(navigator.navigate(&scene.plan_a, &summarize().label("left plan A")));
     let summary = gone.summary_entry.unwrap();
     assert_eq!(scene.session.label(&summary).unwrap().text, "left plan A");
-    assert_eq!(common::lines(&scene.session.path()).len(), before + 2);
+    assert_eq!(common::lines(scene.session.path()).len(), before + 2);
     let leaf = scene.session.entry(gone.leaf.as_ref().unwrap()).unwrap();
     assert_eq!((leaf.kind(), leaf.parent_id()), (EntryKind::Label, Some(&summary)));
     scene.assert_leaf(gone.leaf.as_ref());

@@ -1,15 +1,14 @@
 //! A session with a branch to leave, and a summariser that writes down what it is asked.
 
-use std::fs;
 use std::sync::{Arc, Mutex};
 
 use leaflog::{
-    Cancellation, EntryId, NavigateOptions, Navigation, Navigator, NewEntry, Prompt, Session, Summarized, Summarizer,
-    SummaryFailure,
+    Cancellation, EntryId, NavigateOptions, Navigation, Navigator, NewEntry, Prompt, Session, Store, Summarized,
+    Summarizer, SummaryFailure,
 };
 use tempfile::TempDir;
 
-use crate::common::{self, assert_reopens_alike};
+use super::common::{self, assert_reopens_alike};
 
 /// What the stub answers.
 pub(crate) const TEXT: &str = "Plan A needs an API that is gone.";
@@ -22,17 +21,18 @@ pub(crate) struct Scene {
     pub(crate) answer: EntryId,
     pub(crate) plan_a: EntryId,
     pub(crate) result_a: EntryId,
-    _folder: TempDir,
+    pub(crate) store: Store,
+    pub(crate) folder: TempDir,
 }
 
 pub(crate) fn scene() -> Scene {
-    let (folder, _, session) = common::session();
+    let (folder, store, session) = common::session();
     let add = |entry| session.append(entry).unwrap().id;
     let question = add(NewEntry::user("How do we do it?"));
     let answer = add(NewEntry::assistant("There are two plans."));
     let plan_a = add(NewEntry::user("Use plan A."));
     let result_a = add(NewEntry::assistant("Plan A failed."));
-    Scene { session: Arc::new(session), question, answer, plan_a, result_a, _folder: folder }
+    Scene { session: Arc::new(session), question, answer, plan_a, result_a, store, folder }
 }
 
 impl Scene {
@@ -45,7 +45,7 @@ impl Scene {
     }
 
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        fs::read(self.session.path()).unwrap()
+        common::bytes(self.session.path())
     }
 
     /// Fails unless a fresh handle sees what this one sees, with the leaf there.
