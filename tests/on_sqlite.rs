@@ -13,6 +13,8 @@ mod forks;
 mod life_cycle;
 #[path = "navigate.rs"]
 mod navigate;
+#[path = "relocated.rs"]
+mod relocated;
 #[path = "tree.rs"]
 mod tree;
 

@@ -36,7 +36,7 @@ pub(crate) enum Detail {
     None,
     Leaf { target: Option<EntryId> },
     Label { target: EntryId, label: Option<String> },
-    Name(Option<String>),
+    SessionInfo { name: Option<String>, cwd: Option<String> },
 }
 
 /// What a line is.
@@ -199,6 +199,7 @@ struct RawHead<'a> {
     target: Option<&'a RawValue>,
     label: Option<&'a RawValue>,
     name: Option<&'a RawValue>,
+    cwd: Option<&'a RawValue>,
     message: Option<Option<Role>>,
     payload_seen: bool,
 }
@@ -221,7 +222,7 @@ impl<'a> RawHead<'a> {
             }
             (EntryKind::Leaf, target) => Detail::Leaf { target },
             (EntryKind::Label, Some(target)) => Detail::Label { target, label: text(self.label) },
-            (EntryKind::SessionInfo, _) => Detail::Name(text(self.name)),
+            (EntryKind::SessionInfo, _) => Detail::SessionInfo { name: text(self.name), cwd: text(self.cwd) },
             _ => Detail::None,
         };
         let named_parent = parent.is_some() || self.parent.is_some_and(|raw| raw.get() == "null");
@@ -253,6 +254,7 @@ impl<'a> RawHead<'a> {
                     "targetId" => keep(&mut self.target, map.next_value()?),
                     "label" => keep(&mut self.label, map.next_value()?),
                     "name" => keep(&mut self.name, map.next_value()?),
+                    "cwd" => keep(&mut self.cwd, map.next_value()?),
                     "message" => keep(&mut self.message, map.next_value_seed(RoleSeed)?),
                     _ => {
                         map.next_value::<IgnoredAny>()?;

@@ -41,6 +41,8 @@ pub(crate) struct Index {
     lanes: BTreeMap<Box<str>, Row>,
     labels: HashMap<EntryId, Label>,
     name: Option<Label>,
+    /// Where the project is since it was relocated.
+    cwd: Option<String>,
     messages: u64,
     /// For entries whose parent is a leaf entry: that one.
     through_leaf: HashMap<Row, Row>,
@@ -239,7 +241,12 @@ impl Index {
                     self.labels.remove(&target);
                 }
             },
-            Detail::Name(name) => self.name = cleaned(name).map(label),
+            Detail::SessionInfo { name, cwd } => {
+                self.name = cleaned(name).map(label);
+                if let Some(cwd) = cwd.filter(|cwd| !cwd.is_empty()) {
+                    self.cwd = Some(cwd);
+                }
+            }
             _ if head.kind == EntryKind::Message => self.messages += 1,
             _ => {}
         }
@@ -279,6 +286,11 @@ impl Index {
 
     pub(crate) fn name(&self) -> Option<&Label> {
         self.name.as_ref()
+    }
+
+    /// The project's folder, if an entry says that it is another one than the header says.
+    pub(crate) fn cwd(&self) -> Option<&str> {
+        self.cwd.as_deref()
     }
 
     /// How many message entries there are, on all branches.

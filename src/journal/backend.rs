@@ -35,12 +35,21 @@ pub struct Listed {
     pub modified: Option<Timestamp>,
     /// How many bytes it has.
     pub bytes: u64,
+    /// Where its project is, if the backend knows it without the log.
+    pub cwd: Option<String>,
 }
 
 impl Listed {
     /// A session that `path` opens.
     pub fn new(path: impl Into<PathBuf>, id: Option<String>, modified: Option<Timestamp>, bytes: u64) -> Self {
-        Self { path: path.into(), id, modified, bytes }
+        Self { path: path.into(), id, modified, bytes, cwd: None }
+    }
+
+    /// Says where its project is.
+    #[must_use]
+    pub fn cwd(mut self, cwd: impl Into<String>) -> Self {
+        self.cwd = Some(cwd.into());
+        self
     }
 }
 
@@ -71,12 +80,21 @@ pub struct NewJournal<'a> {
     pub header: &'a Header,
     /// Where the session's leaf will be, for backends that keep it beside the log.
     pub leaf: Option<&'a EntryId>,
+    /// Where its project is: what the header says, unless the session was relocated.
+    pub cwd: &'a str,
 }
 
 impl<'a> NewJournal<'a> {
     /// A journal that starts with `header` and whose leaf is `leaf`.
     pub fn new(header: &'a Header, leaf: Option<&'a EntryId>) -> Self {
-        Self { header, leaf }
+        Self { header, leaf, cwd: &header.cwd }
+    }
+
+    /// Says that its project is elsewhere than the header says.
+    #[must_use]
+    pub fn cwd(mut self, cwd: &'a str) -> Self {
+        self.cwd = cwd;
+        self
     }
 }
 
@@ -113,6 +131,21 @@ pub trait Backend: Send + Sync {
     /// [`ErrorKind::AlreadyExists`](crate::ErrorKind::AlreadyExists) if the session is there; on any error, `write`'s
     /// too, nothing is.
     fn create(&self, journal: &NewJournal<'_>, write: &mut dyn FnMut(&mut Sink<'_>) -> Result<()>) -> Result<PathBuf>;
+
+    /// Puts a session to those of the project in `cwd`, which its log says already; returns what opens it now. On a
+    /// backend that keeps projects apart, open handles may find it gone.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound), [`ErrorKind::Denied`](crate::ErrorKind::Denied),
+    /// [`ErrorKind::AlreadyExists`](crate::ErrorKind::AlreadyExists).
+    fn relocate(&self, path: &Path, cwd: &str) -> Result<PathBuf>;
+
+    /// Whether `path` is where this backend keeps the sessions of the project in `cwd`. One that is elsewhere may have
+    /// been relocated, which only its log tells. A backend that fills [`Listed::cwd`] need not answer.
+    fn is_at_home(&self, _path: &Path, _cwd: &str) -> bool {
+        true
+    }
 
     /// Puts a session where [`Backend::restore`] finds it; returns what names it there. Open handles find it gone.
     ///

@@ -48,6 +48,7 @@ struct State {
     durable: usize,
     generation: u64,
     gone: bool,
+    cwd: String,
 }
 
 impl Memory {
@@ -90,7 +91,8 @@ impl Backend for Memory {
     fn sessions(&self) -> Result<Vec<Listed>> {
         let logs = self.logs.lock();
         let listed = |(path, log): (&PathBuf, &Arc<Log>)| {
-            Listed::new(path, Some(id_of(path)), None, log.state.lock().bytes.len() as u64)
+            let state = log.state.lock();
+            Listed::new(path, Some(id_of(path)), None, state.bytes.len() as u64).cwd(state.cwd.clone())
         };
         Ok(logs.live.iter().map(listed).collect())
     }
@@ -109,7 +111,8 @@ impl Backend for Memory {
             Ok(())
         })?;
         let path = PathBuf::from(format!("{SCHEME}{}", journal.header.id));
-        let state = State { durable: bytes.len(), bytes, generation: next_generation(), gone: false };
+        let (durable, cwd) = (bytes.len(), journal.cwd.to_owned());
+        let state = State { durable, bytes, generation: next_generation(), gone: false, cwd };
         let log = Arc::new(Log { state: Mutex::new(state), moved: Condvar::new() });
         let mut logs = self.logs.lock();
         if logs.live.contains_key(&path) {
@@ -117,6 +120,12 @@ impl Backend for Memory {
         }
         logs.live.insert(path.clone(), log);
         Ok(path)
+    }
+
+    fn relocate(&self, path: &Path, cwd: &str) -> Result<PathBuf> {
+        let log = self.live(path).ok_or_else(|| not_found(path))?;
+        cwd.clone_into(&mut log.state.lock().cwd);
+        Ok(path.to_owned())
     }
 
     fn delete(&self, path: &Path) -> Result<PathBuf> {

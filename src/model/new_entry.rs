@@ -125,6 +125,11 @@ impl NewEntry {
         Self::new("session_info", format!(r#""name":{}"#, quote(&one_line_label(name))))
     }
 
+    /// Where the session's project is now. Older programs read only the name, so that is stated again.
+    pub(crate) fn relocation(name: &str, cwd: &str) -> Self {
+        Self::new("session_info", format!(r#""name":{},"cwd":{}"#, quote(&one_line_label(name)), quote(cwd)))
+    }
+
     /// A control entry that moves the leaf (SPEC 3.2).
     pub(crate) fn leaf(target: Option<&EntryId>, from: Option<&EntryId>) -> Self {
         Self::new("leaf", format!(r#""targetId":{},"fromId":{}"#, quote_id(target), quote_id(from)))

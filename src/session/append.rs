@@ -44,6 +44,11 @@ pub(super) struct Plan {
 }
 
 impl Plan {
+    /// A write of nothing.
+    pub(super) fn nothing() -> Self {
+        Self { drafts: Vec::new(), answers: 0, leaf: None, moves_position: false }
+    }
+
     /// A write of entries that the caller asked for, after which the leaf is the last of them.
     pub(super) fn appending(drafts: Vec<Draft>) -> Self {
         let leaf = drafts.last().map(|draft| Some(draft.id.clone()));
@@ -161,7 +166,7 @@ impl Session {
             }
             let sealed = seal_drafts(&plan.drafts, state.replay.prev());
             let expected = state.replay.seen();
-            let leaf = plan.leaf.clone().unwrap_or_else(|| id_of(&state.replay, state.replay.index().leaf()));
+            let leaf = state.leaf_behind(&plan.drafts);
             let batch = Batch::new(expected, &sealed.lines).leaf(leaf.as_ref());
             let Outcome::Stored(stored) = turn.append(&batch)? else { continue };
             drop(turn);
@@ -193,6 +198,18 @@ impl State {
             self.position.clone_from(leaf);
             self.branched = false;
         }
+    }
+
+    /// Where the session's leaf is once `drafts` are stored (SPEC 3.2).
+    fn leaf_behind(&self, drafts: &[Draft]) -> Option<EntryId> {
+        let leaf = id_of(&self.replay, self.replay.index().leaf());
+        drafts.iter().filter(|draft| !draft.side).fold(leaf, |leaf, draft| match draft.entry.kind() {
+            EntryKind::Leaf => match draft.entry.field("targetId").as_deref().map(json::string) {
+                Some(target) => target.map(|id| EntryId::from_stored(&id)),
+                None => leaf,
+            },
+            _ => Some(draft.id.clone()),
+        })
     }
 
     /// The parent of what is appended now, if nothing speaks against appending it (SPEC 2.3, 3.7).
@@ -328,7 +345,7 @@ fn plan_append(
 ) -> Result<Plan> {
     let missing: Vec<_> = entries.iter().zip(present).filter(|(_, receipt)| receipt.is_none()).collect();
     if missing.is_empty() {
-        return Ok(Plan { drafts: Vec::new(), answers: 0, leaf: None, moves_position: false });
+        return Ok(Plan::nothing());
     }
     let last_present = present.iter().flatten().next_back().map(|receipt| receipt.id.clone());
     let row = match (&last_present, &options.attach) {

@@ -1,6 +1,7 @@
 //! Moving the leaf, for good or for this handle only; labels and names (SPEC 3.3, 3.6).
 
 use std::collections::HashSet;
+use std::path::Path;
 
 use super::append::{Plan, Receipt};
 use super::options::{AppendOptions, Attach};
@@ -137,10 +138,49 @@ impl Session {
         self.append_beside(NewEntry::session_info(name), None)
     }
 
+    /// Says that the session's project is in the folder `cwd` now. The log stays where it is;
+    /// [`Store::relocate`](crate::Store::relocate) moves it along.
+    ///
+    /// # Errors
+    ///
+    /// What [`Session::append`] may return but a conflict.
+    pub fn set_cwd(&self, cwd: &Path) -> Result<Receipt> {
+        let cwd = cwd.to_string_lossy();
+        loop {
+            let name = self.newest_name()?;
+            let entry = NewEntry::relocation(name.as_deref().unwrap_or_default(), &cwd);
+            let named_as_before = |state: &State| state.name() == name.as_deref();
+            if let Some(receipt) = self.append_beside_if(entry, None, &named_as_before)? {
+                return Ok(receipt);
+            }
+        }
+    }
+
+    /// The name that the log says now.
+    fn newest_name(&self) -> Result<Option<String>> {
+        let mut state = self.state.lock();
+        let end = self.journal.end()?;
+        state.catch_up(&*self.journal, end)?;
+        Ok(state.name().map(str::to_owned))
+    }
+
     /// Appends an entry that says something about the session, and leaves a branched position where it is.
     fn append_beside(&self, entry: NewEntry, target: Option<&EntryId>) -> Result<Receipt> {
+        self.append_beside_if(entry, target, &|_| true).map(|receipt| receipt.expect("one entry was written"))
+    }
+
+    /// As [`Session::append_beside`], unless `holds` says no when it comes to writing.
+    fn append_beside_if(
+        &self,
+        entry: NewEntry,
+        target: Option<&EntryId>,
+        holds: &dyn Fn(&State) -> bool,
+    ) -> Result<Option<Receipt>> {
         let entry = self.through_hook(vec![entry])?.remove(0);
         let receipts = self.write(None, &mut |state, _| {
+            if !holds(state) {
+                return Ok(Plan::nothing());
+            }
             target.map(|target| state.find(target)).transpose()?;
             let leaf = state.attach(&AppendOptions::new().to_leaf())?;
             let drafts = vec![state.draft(entry.clone(), id_of(&state.replay, leaf), &mut HashSet::new())];
@@ -149,7 +189,7 @@ impl Session {
             let goes_along = state.check_leaf(state.base.as_ref()).is_ok();
             Ok(if goes_along { plan } else { Plan { leaf: None, ..plan } })
         })?;
-        Ok(receipts.into_iter().next().expect("one entry was written"))
+        Ok(receipts.into_iter().next())
     }
 }
 

@@ -32,6 +32,8 @@ pub(crate) struct ForkPlan {
     copies: Copies,
     /// Labels and the name that hold for what is copied, but whose entries lie off the path.
     carried: Vec<NewEntry>,
+    /// The project's folder that the copied entries name, if any does.
+    recorded_cwd: Option<String>,
     /// Where the copy's leaf is.
     pub(crate) leaf: Option<EntryId>,
     /// Whether the last copied record places the leaf there.
@@ -90,7 +92,7 @@ impl Session {
         let gaps = gaps_on(index, &path);
         self.refuse_gaps(&gaps)?;
         let rows = with_leaf_entries(index, &path, scope);
-        let carried = self.carried(index, &rows)?;
+        let (carried, recorded_cwd) = self.carried(index, &rows)?;
         let moves_main = |row: &Row| {
             let flags = index.table.flags(*row);
             !flags.has(Flags::SIDE) && !flags.has(Flags::LANE)
@@ -107,6 +109,7 @@ impl Session {
             editor_text,
             gaps,
             copies: Copies::Entries(rows.iter().map(|row| Locator::of(index, *row)).collect()),
+            recorded_cwd,
             leaf: id_of(&state.replay, leaf),
             leaf_is_last: carried.is_empty() && rows.last().is_none_or(moves_main),
             carried,
@@ -114,14 +117,16 @@ impl Session {
     }
 
     /// Labels, and the name, that the copied entries have in the source but would not have in the copy (SPEC 5.3).
-    fn carried(&self, index: &Index, rows: &[Row]) -> Result<Vec<NewEntry>> {
+    fn carried(&self, index: &Index, rows: &[Row]) -> Result<(Vec<NewEntry>, Option<String>)> {
         let table = &index.table;
         let own: Vec<_> = rows
             .iter()
             .filter(|row| matches!(table.kind(**row), EntryKind::Label | EntryKind::SessionInfo))
             .map(|row| Locator::of(index, *row))
             .collect();
-        let (labels, name) = fold(&read_entries(&*self.journal, &own)?);
+        let own = read_entries(&*self.journal, &own)?;
+        let (labels, name) = fold(&own);
+        let cwd = own.iter().rev().find_map(|entry| entry.text_member("cwd").filter(|cwd| !cwd.is_empty()));
         let copied: HashSet<_> = rows.iter().map(|row| table.id(*row)).collect();
         let mut targets: Vec<_> =
             index.labels().keys().chain(labels.keys()).filter(|id| copied.contains(*id)).collect();
@@ -136,7 +141,7 @@ impl Session {
         if index.name() != name.as_ref() {
             carried.push(at_time(index.name(), NewEntry::session_info));
         }
-        Ok(carried)
+        Ok((carried, cwd))
     }
 
     /// Writes the planned copy under `header`, line by line with line feeds, to `sink`.
@@ -163,7 +168,7 @@ impl Session {
                 }
             }
         }
-        let drafts = self.closing_drafts(plan);
+        let drafts = self.closing_drafts(plan, header);
         for line in seal_drafts(&drafts, chain.prev()).lines {
             sink(&line)?;
             sink(b"\n")?;
@@ -172,7 +177,7 @@ impl Session {
     }
 
     /// The records behind the copied ones: what is carried, and a leaf entry where one is needed.
-    fn closing_drafts(&self, plan: &ForkPlan) -> Vec<Draft> {
+    fn closing_drafts(&self, plan: &ForkPlan, header: &Header) -> Vec<Draft> {
         let state = self.state.lock();
         let (mut drafts, mut taken) = (Vec::new(), HashSet::new());
         let mut last = plan.leaf.clone();
@@ -182,7 +187,14 @@ impl Session {
             last = Some(draft.id.clone());
             drafts.push(draft);
         }
-        if !plan.leaf_is_last {
+        let elsewhere = plan.recorded_cwd.as_ref().is_some_and(|cwd| *cwd != header.cwd);
+        if elsewhere {
+            let name = state.name().unwrap_or_default();
+            let draft = state.draft(NewEntry::relocation(name, &header.cwd), last, &mut taken);
+            last = Some(draft.id.clone());
+            drafts.push(draft);
+        }
+        if elsewhere || !plan.leaf_is_last {
             let entry = NewEntry::leaf(plan.leaf.as_ref(), last.as_ref());
             drafts.push(state.draft(entry, plan.leaf.clone(), &mut taken));
         }
@@ -203,7 +215,9 @@ fn plan_whole(state: &State) -> ForkPlan {
     let copies = Copies::Lines { from: state.replay.header_end(), to };
     let gaps = state.replay.index().gaps().map(|(_, gap)| gap.clone()).collect();
     let leaf = id_of(&state.replay, state.replay.index().leaf());
-    ForkPlan { origin, editor_text: None, gaps, copies, carried: Vec::new(), leaf, leaf_is_last: true }
+    let recorded_cwd = state.replay.index().cwd().map(str::to_owned);
+    let carried = Vec::new();
+    ForkPlan { origin, editor_text: None, gaps, copies, carried, recorded_cwd, leaf, leaf_is_last: true }
 }
 
 /// The path with the leaf entries that its entries name as parents, so that every parent resolves in the copy.

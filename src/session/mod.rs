@@ -123,6 +123,12 @@ impl Session {
         self.state.lock().replay.header().clone()
     }
 
+    /// The folder of the session's project: what the header says, or where it was relocated to since.
+    pub fn cwd(&self) -> PathBuf {
+        let state = self.state.lock();
+        state.replay.index().cwd().unwrap_or(&state.replay.header().cwd).into()
+    }
+
     /// The id.
     pub fn id(&self) -> SessionId {
         self.state.lock().replay.header().id.clone()
@@ -164,7 +170,7 @@ impl Session {
 
     /// The session's name, if it has one.
     pub fn name(&self) -> Option<String> {
-        self.state.lock().replay.index().name().map(|name| name.text.clone())
+        self.state.lock().name().map(str::to_owned)
     }
 
     /// The label on `id` and when it was set (SPEC 3.6).
@@ -255,6 +261,10 @@ impl State {
         if !self.branched {
             self.position.clone_from(&self.base);
         }
+    }
+
+    fn name(&self) -> Option<&str> {
+        self.replay.index().name().map(|name| name.text.as_str())
     }
 
     fn row_of_position(&self) -> Row {

@@ -6,7 +6,7 @@ use super::summary::Summary;
 use super::{Store, absolute};
 use crate::error::Result;
 use crate::journal::Listed;
-use crate::model::{SessionId, Timestamp};
+use crate::model::{Header, SessionId, Timestamp};
 
 /// What a list says of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct SessionInfo {
     pub id: SessionId,
     /// What opens it: the file, or a name that its backend has for it.
     pub path: PathBuf,
-    /// The project's folder; empty if the header names none.
+    /// The project's folder, where it was relocated to last; empty if the header names none.
     pub cwd: String,
     /// The name; unknown (`None`) if it is set in the middle of a large file, unless the list is exact.
     pub name: Option<String>,
@@ -109,19 +109,28 @@ fn is_project(session: &SessionInfo, cwd: &Path) -> bool {
 }
 
 impl Store {
+    fn summary(&self, listed: &Listed, exact: bool) -> Result<Summary> {
+        let log = self.journal(&listed.path)?.contents();
+        let summary = Summary::read(&*log, exact)?;
+        let known = listed.cwd.is_some() || summary.cwd.is_some() || exact;
+        let relocated = |header: &Header| !known && !self.backend.is_at_home(&listed.path, &header.cwd);
+        // Where to is said somewhere in the log.
+        if summary.header.as_ref().is_some_and(relocated) { Summary::read(&*log, true) } else { Ok(summary) }
+    }
+
     fn info(&self, listed: &Listed, exact: bool) -> SessionInfo {
-        let read = |journal: Box<dyn crate::journal::Journal>| Summary::read(&*journal.contents(), exact);
         // A log that cannot be read is in the list all the same.
-        let summary = self.journal(&listed.path).and_then(read).unwrap_or_else(|_| Summary::unreadable());
+        let summary = self.summary(listed, exact).unwrap_or_else(|_| Summary::unreadable());
         let header = summary.header.as_ref();
-        let created = header.and_then(crate::model::Header::created);
+        let cwd = listed.cwd.clone().or(summary.cwd).or_else(|| header.map(|header| header.cwd.clone()));
+        let created = header.and_then(Header::created);
         let id = header
             .map_or_else(|| SessionId::from_stored(listed.id.clone().unwrap_or_default()), |header| header.id.clone());
         let written = || listed.modified.unwrap_or(Timestamp::from_millis(0));
         SessionInfo {
             id,
             path: listed.path.clone(),
-            cwd: header.map(|header| header.cwd.clone()).unwrap_or_default(),
+            cwd: cwd.unwrap_or_default(),
             modified: summary.last_message.or(created).unwrap_or_else(written),
             created,
             bytes: listed.bytes,

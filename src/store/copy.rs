@@ -4,7 +4,7 @@ use std::io::Read as _;
 
 use super::Store;
 use crate::error::{Error, ErrorKind, Result};
-use crate::journal::Sink;
+use crate::journal::{NewJournal, Sink};
 use crate::model::SessionId;
 use crate::session::Session;
 
@@ -26,7 +26,10 @@ impl Store {
         let id = SessionId::parse(header.id.as_str())?;
         self.check_id_is_free(&id)?;
         let leaf = source.stored_leaf();
-        self.publish(&header, leaf.as_ref(), &mut |sink| copy_log(source, sink))
+        let cwd = source.cwd();
+        let journal = NewJournal::new(&header, leaf.as_ref());
+        let journal = journal.cwd(cwd.to_str().unwrap_or(&header.cwd));
+        self.publish(&journal, &mut |sink| copy_log(source, sink))
     }
 }
 

@@ -3,6 +3,7 @@
 mod catalog;
 mod copy;
 mod find;
+mod relocate;
 mod summary;
 mod trash;
 
@@ -16,7 +17,7 @@ use crate::codec::checksum::Checksum;
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::Gap;
 use crate::journal::{Backend, FileBackend, Journal, Memory, NewJournal, Sink};
-use crate::model::{EntryId, FORMAT_VERSION, Header, Scope, SessionId, Timestamp, json};
+use crate::model::{FORMAT_VERSION, Header, Scope, SessionId, Timestamp, json};
 use crate::session::{Fork, Session, SessionOptions, seal_all};
 
 /// Many sessions: files in a folder, or what another [`Backend`] keeps.
@@ -180,7 +181,7 @@ impl Store {
     /// cannot be made, [`ErrorKind::Invalid`] if the metadata is no JSON object; nothing is left behind.
     pub fn create(&self, options: CreateOptions) -> Result<Session> {
         let header = self.header(&options.cwd, options.id, options.parent, options.metadata)?;
-        self.publish(&header, None, &mut |sink| {
+        self.publish(&NewJournal::new(&header, None), &mut |sink| {
             sink(&seal_all([header.to_record()], Checksum(0)).lines[0])?;
             sink(b"\n")
         })
@@ -209,13 +210,13 @@ impl Store {
     pub fn fork(&self, source: &Session, fork: &Fork, options: ForkOptions) -> Result<Forked> {
         let plan = source.plan_fork(fork, options.scope)?;
         let original = source.header();
-        let cwd = options.cwd.unwrap_or_else(|| PathBuf::from(&original.cwd));
+        let cwd = options.cwd.unwrap_or_else(|| source.cwd());
         let parent = options.parent.unwrap_or_else(|| source.name_for_forks());
         let metadata = options.metadata.or(original.metadata);
         let mut header = self.header(&cwd, options.id, Some(parent), metadata)?;
         header.origin = Some(plan.origin.clone());
         let write = &mut |sink: &mut Sink<'_>| source.write_fork(&plan, &header, sink);
-        let session = self.publish(&header, plan.leaf.as_ref(), write)?;
+        let session = self.publish(&NewJournal::new(&header, plan.leaf.as_ref()), write)?;
         Ok(Forked { session, editor_text: plan.editor_text, gaps: plan.gaps })
     }
 
@@ -247,13 +248,8 @@ impl Store {
         })
     }
 
-    fn publish(
-        &self,
-        header: &Header,
-        leaf: Option<&EntryId>,
-        write: &mut dyn FnMut(&mut Sink<'_>) -> Result<()>,
-    ) -> Result<Session> {
-        let path = self.backend.create(&NewJournal::new(header, leaf), write)?;
+    fn publish(&self, journal: &NewJournal<'_>, write: &mut dyn FnMut(&mut Sink<'_>) -> Result<()>) -> Result<Session> {
+        let path = self.backend.create(journal, write)?;
         Session::from_journal(self.journal(&path)?, self.options.clone())
     }
 }

@@ -24,6 +24,8 @@ pub(super) struct Summary {
     pub(super) other_format: Option<String>,
     pub(super) first_message: Option<String>,
     pub(super) name: Option<String>,
+    /// Where the session was relocated to, as far as that was seen.
+    pub(super) cwd: Option<String>,
     /// The number of messages, if every line was looked at.
     pub(super) messages: Option<u64>,
     pub(super) last_message: Option<Timestamp>,
@@ -132,7 +134,8 @@ impl Summary {
     }
 
     fn entry(&mut self, head: &Head<'_>, content: &[u8]) {
-        if let Detail::Name(name) = &head.detail {
+        if let Detail::SessionInfo { name, cwd } = &head.detail {
+            self.cwd = cwd.clone().or_else(|| self.cwd.take());
             self.name = name.as_deref().map(one_line_label).filter(|name| !name.is_empty());
         }
         if head.kind != crate::model::EntryKind::Message {

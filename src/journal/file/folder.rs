@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::publish::{Draft, create_folders, sync_folder};
+use super::publish::{Draft, create_folders, rename_no_replace, sync_folder};
 use super::{FileJournal, naming};
 use crate::error::{Error, Result};
 use crate::journal::{Backend, Deleted, Journal, Listed, NewJournal, OpenOptions, Sink};
@@ -51,13 +51,36 @@ impl Backend for FileBackend {
     }
 
     fn create(&self, journal: &NewJournal<'_>, write: &mut dyn FnMut(&mut Sink<'_>) -> Result<()>) -> Result<PathBuf> {
-        let folder = naming::absolute(&self.root)?.join(naming::folder_name(&journal.header.cwd));
+        let folder = naming::absolute(&self.root)?.join(naming::folder_name(journal.cwd));
         create_folders(&folder)?;
         let mut draft = Draft::start(&folder)?;
         write(&mut |bytes| draft.write(bytes))?;
         let path = folder.join(naming::file_name(journal.header));
         draft.publish(&path)?;
         Ok(path)
+    }
+
+    fn relocate(&self, path: &Path, cwd: &str) -> Result<PathBuf> {
+        let path = naming::absolute(path)?;
+        let root = naming::absolute(&self.root)?;
+        // A file that is in no folder of a project stays where its owner put it.
+        let folder = path.parent().filter(|folder| folder.parent() == Some(&root));
+        let (Some(folder), Some(name)) = (folder, path.file_name()) else { return Ok(path) };
+        let home = root.join(naming::folder_name(cwd));
+        if folder == home {
+            return Ok(path);
+        }
+        create_folders(&home)?;
+        let target = home.join(name);
+        rename_no_replace(&path, &target)?;
+        sync_folder(&home)?;
+        sync_folder(folder)?;
+        Ok(target)
+    }
+
+    fn is_at_home(&self, path: &Path, cwd: &str) -> bool {
+        let folder = path.parent();
+        folder == Some(&self.root) || folder.and_then(Path::file_name) == Some(naming::folder_name(cwd).as_ref())
     }
 
     fn delete(&self, path: &Path) -> Result<PathBuf> {
@@ -100,7 +123,7 @@ fn listed(path: PathBuf) -> Option<Listed> {
     let metadata = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
     let id = naming::id_in_file_name(&path).map(str::to_owned);
     let modified = modified(&metadata);
-    Some(Listed { path, id, modified, bytes: metadata.len() })
+    Some(Listed::new(path, id, modified, metadata.len()))
 }
 
 fn modified(metadata: &fs::Metadata) -> Option<Timestamp> {

@@ -115,10 +115,11 @@ impl Backend for Sqlite {
 
     fn sessions(&self) -> Result<Vec<Listed>> {
         let Some(database) = self.database()? else { return Ok(Vec::new()) };
-        let query = "SELECT id, modified, bytes FROM sessions WHERE deleted IS NULL ORDER BY id";
+        let query = "SELECT id, modified, bytes, cwd FROM sessions WHERE deleted IS NULL ORDER BY id";
         database.rows(query, |row| {
             let (id, modified): (String, i64) = (row.get(0)?, row.get(1)?);
-            Ok(Listed::new(self.path_of(&id), Some(id), Some(Timestamp::from_millis(modified)), row.get(2)?))
+            let modified = Some(Timestamp::from_millis(modified));
+            Ok(Listed::new(self.path_of(&id), Some(id), modified, row.get(2)?).cwd(row.get::<_, String>(3)?))
         })
     }
 
@@ -144,6 +145,16 @@ impl Backend for Sqlite {
         writer.commit()?;
         database.check_in_place()?;
         Ok(path)
+    }
+
+    fn relocate(&self, path: &Path, cwd: &str) -> Result<PathBuf> {
+        let (id, database) = (self.id_in(path)?, self.existing(path)?);
+        let mut writer = database.writer(WRITER_WAIT, true)?;
+        let number = live(&database, &writer, id)?.ok_or_else(|| not_found(path))?;
+        let query = "UPDATE sessions SET cwd = ?2 WHERE number = ?1";
+        writer.execute(query, params![number, cwd]).failed("cannot relocate in", &self.file)?;
+        writer.commit()?;
+        Ok(self.path_of(id))
     }
 
     fn delete(&self, path: &Path) -> Result<PathBuf> {
@@ -213,7 +224,7 @@ fn insert_session(database: &Database, writer: &Connection, journal: &NewJournal
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, 0)";
     let leaf = journal.leaf.map(ToString::to_string);
     let modified = Timestamp::now().as_millis();
-    let row = params![header.id.as_str(), header.cwd, header.parent_session, header.timestamp, leaf, modified];
+    let row = params![header.id.as_str(), journal.cwd, header.parent_session, header.timestamp, leaf, modified];
     writer.execute(query, row).failed("cannot write to", database.file()).map(drop)
 }
 
