@@ -68,7 +68,7 @@ fn a_relocation_far_from_both_ends_of_a_long_log_is_found() {
         moved.append(long()).unwrap();
     }
     assert_eq!(listed(&store, "/new"), [moved.id().to_string()]);
-    assert_eq!(listed(&store, "/old"), [String::new(); 0]);
+    assert!(listed(&store, "/old").is_empty());
 }
 
 #[test]

@@ -118,7 +118,13 @@ impl Database {
         let deadline = Instant::now() + wait;
         let mut slot = self.writer.try_lock_for(wait).ok_or_else(|| self.timed_out())?;
         if slot.is_none() {
-            *slot = Some(connect(&self.file)?);
+            let connection = connect(&self.file)?;
+            connection.busy_timeout(wait).failed("cannot open", &self.file)?;
+            // Not before the database is known for ours, since this changes the file.
+            use_wal(&connection).failed("cannot write to", &self.file)?;
+            // From here on this waits by itself, in shorter steps than SQLite's and with the caller's deadline.
+            connection.busy_timeout(Duration::ZERO).failed("cannot open", &self.file)?;
+            *slot = Some(connection);
         }
         let writer = Writer { database: self, slot };
         // In WAL mode FULL syncs at each commit, NORMAL at checkpoints only (sqlite.org/pragma.html#pragma_synchronous).
@@ -164,14 +170,15 @@ fn connect(file: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_READ_WRITE;
     let connection = Connection::open_with_flags(file, flags).failed("cannot open", file)?;
     connection.busy_timeout(READER_WAIT).failed("cannot open", file)?;
-    let _: String = connection
-        .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
-        // A database that may not be written is read as it is.
-        .or_else(|error| if is_read_only(&error) { Ok(String::new()) } else { Err(error) })
-        .failed("cannot open", file)?;
     // On macOS a plain sync leaves the bytes in the drive's cache.
     connection.execute_batch("PRAGMA fullfsync = ON").failed("cannot open", file)?;
     Ok(connection)
+}
+
+fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
+    let mode: String = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
+    // Asked for again it would wait for the writer of the moment.
+    if mode == "wal" { Ok(()) } else { connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())) }
 }
 
 fn pragma(connection: &Connection, file: &Path, name: &str) -> Result<i32> {
@@ -180,10 +187,6 @@ fn pragma(connection: &Connection, file: &Path, name: &str) -> Result<i32> {
 
 fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
-}
-
-fn is_read_only(error: &rusqlite::Error) -> bool {
-    error.sqlite_error_code() == Some(ErrorCode::ReadOnly)
 }
 
 /// The one writer, in a transaction. What was not committed when it is dropped is undone.
