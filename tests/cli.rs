@@ -16,3 +16,5 @@ mod limits;
 mod read;
 #[path = "cli/sessions.rs"]
 mod sessions;
+#[path = "cli/stores.rs"]
+mod stores;

@@ -57,6 +57,13 @@ impl Memory {
         Self::default()
     }
 
+    /// A journal of these bytes that no backend lists.
+    pub(crate) fn journal_of(bytes: Vec<u8>) -> Box<dyn Journal> {
+        let state = State { durable: bytes.len(), bytes, generation: next_generation(), ..State::default() };
+        let log = Mutex::new(Arc::new(Log { state: Mutex::new(state), moved: Condvar::new() }));
+        Box::new(MemoryJournal { memory: Self::new(), path: PathBuf::from(SCHEME), log })
+    }
+
     fn live(&self, path: &Path) -> Option<Arc<Log>> {
         self.logs.lock().live.get(path).cloned()
     }

@@ -4,9 +4,9 @@ use std::fmt;
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use super::Session;
-use crate::error::{Error, ErrorKind};
-use crate::journal::Contents;
+use super::{Session, SessionOptions};
+use crate::error::{Error, ErrorKind, Result};
+use crate::journal::{Contents, Memory};
 
 /// Reads a session's log from its first byte to the end that its handle had replayed.
 pub struct LogReader {
@@ -45,6 +45,16 @@ impl fmt::Debug for LogReader {
 }
 
 impl Session {
+    /// Opens the session whose log is `bytes`, in memory: an upload, a pipe, a file inside of another one.
+    /// [`Store::copy`](crate::Store::copy) makes it one of a store; what is appended without that is lost.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::open_with`].
+    pub fn from_log(bytes: impl Into<Vec<u8>>, options: SessionOptions) -> Result<Self> {
+        Self::from_journal(Memory::journal_of(bytes.into()), options)
+    }
+
     /// The log's bytes as they are, with the header, other programs' lines, and whatever is damaged: all that this
     /// handle has replayed. What others append meanwhile is not among them, so they are a consistent prefix.
     ///

@@ -136,6 +136,25 @@ impl Store {
         Self::with_backend(Arc::new(FileBackend::new(root)))
     }
 
+    /// The store that `location` names: `file:DIR`, `sqlite:FILE`, or simply the path of a folder.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unsupported`] if this build is without SQLite.
+    pub fn at(location: impl AsRef<Path>) -> Result<Self> {
+        let location = location.as_ref();
+        // A name that is not UTF-8 has no scheme.
+        let name = location.to_str().unwrap_or_default();
+        match (name.strip_prefix("file:"), name.strip_prefix("sqlite:")) {
+            (Some(folder), _) => Ok(Self::new(folder)),
+            #[cfg(feature = "sqlite")]
+            (_, Some(file)) => Self::sqlite(file),
+            #[cfg(not(feature = "sqlite"))]
+            (_, Some(_)) => Err(Error::new(ErrorKind::Unsupported, "this build is without SQLite").at(location)),
+            _ => Ok(Self::new(location)),
+        }
+    }
+
     /// A store in memory, which nothing outlives.
     pub fn in_memory() -> Self {
         Self::with_backend(Arc::new(Memory::new()))

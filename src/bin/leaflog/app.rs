@@ -14,6 +14,9 @@ use crate::output::Output;
 /// What names the newest session.
 const LATEST: &str = "latest";
 
+/// What the paths of sessions in databases begin with.
+const SQLITE: &str = "sqlite:";
+
 pub(crate) struct App {
     global: Global,
     pub(crate) output: Output,
@@ -31,14 +34,27 @@ impl App {
         SessionOptions::new().strict(global.strict).allow_shared_file_system(global.allow_shared_file_system)
     }
 
-    /// The folder of sessions: as typed, or what `LEAFLOG_ROOT` says, or in the user's data folder.
+    /// Where the sessions are: as typed, or what `LEAFLOG_ROOT` says, or in the user's data folder.
     pub(crate) fn store(&self) -> Result<Store, Failure> {
         let from_environment = || env::var_os("LEAFLOG_ROOT").filter(|root| !root.is_empty()).map(PathBuf::from);
         let root = match self.global.root.clone().or_else(from_environment) {
             Some(root) => root,
             None => data_folder()?.join("leaflog"),
         };
-        Ok(Store::new(root).with_options(self.options()))
+        self.store_at(root)
+    }
+
+    /// The store at a location that was typed.
+    pub(crate) fn store_at(&self, location: impl AsRef<Path>) -> Result<Store, Failure> {
+        Ok(Store::at(location)?.with_options(self.options()))
+    }
+
+    /// The store that has the session at `path`: the usual one, unless the path names another.
+    pub(crate) fn store_of(&self, path: &Path) -> Result<Store, Failure> {
+        match path.to_str().filter(|name| name.starts_with(SQLITE)).and_then(|name| name.rsplit_once('#')) {
+            Some((location, _)) => self.store_at(location),
+            None => self.store(),
+        }
     }
 
     /// The path of the session that was named.
@@ -46,7 +62,7 @@ impl App {
         match named.session.to_str() {
             Some(LATEST) => self.latest(named.any),
             // A path in full needs no folder of sessions.
-            Some(name) if name.contains('/') => Ok(name.into()),
+            Some(name) if name.contains('/') || name.starts_with(SQLITE) => Ok(name.into()),
             Some(name) => Ok(self.store()?.find(name)?),
             None => Ok(named.session.clone().into()),
         }

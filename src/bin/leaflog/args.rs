@@ -2,6 +2,7 @@
 
 mod read;
 mod store;
+mod transfer;
 mod write;
 
 use std::convert::Infallible;
@@ -14,6 +15,7 @@ use leaflog::{EntryId, Error};
 
 pub(crate) use read::{Context, Entries, Export, Format, Listing, Path, Show, Tree, TreeActive};
 pub(crate) use store::{CloneArgs, Completions, CopyArgs, Delete, Demo, Fork, List, New, Restore};
+pub(crate) use transfer::{Copy, Import, Relocate};
 pub(crate) use write::{Append, Compact, Label, Move, Name, Speaker};
 
 const EXIT_CODES: &str = "\
@@ -22,7 +24,8 @@ Sessions are named by their path, their id, the beginning or end of an id that f
 Exit codes: 0 done, 1 error, 2 wrong usage, 3 conflict (the leaf is not where it was expected),
 4 damage in the log, 5 cancelled.";
 
-const ROOT_HELP: &str = "The folder of sessions [default: LEAFLOG_ROOT, else leaflog in the user's data folder]";
+const ROOT_HELP: &str =
+    "Where the sessions are: a folder, or sqlite:FILE [default: LEAFLOG_ROOT, else leaflog in the user's data folder]";
 
 /// A storage engine for the sessions of AI agents: append-only trees of messages in JSON lines.
 #[derive(Debug, Parser)]
@@ -37,7 +40,7 @@ pub(crate) struct Cli {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
-    #[arg(long, global = true, value_name = "DIR", help = ROOT_HELP)]
+    #[arg(long, global = true, value_name = "LOCATION", help = ROOT_HELP)]
     pub(crate) root: Option<PathBuf>,
     /// Print JSON; errors too.
     #[arg(long, global = true)]
@@ -131,6 +134,21 @@ pub(crate) enum Command {
     ///
     /// The whole log with its header, as it is. A file that exists is never replaced.
     Export(Export),
+    /// Copy sessions from one place to another, byte for byte.
+    ///
+    /// Places are folders and SQLite databases (sqlite:FILE). The sources stay. A session that is there
+    /// already, with the same log, is not copied again, so a copy that was interrupted is simply repeated.
+    Copy(Copy),
+    /// Take over a log from a file or from standard input, byte for byte, and print the new path.
+    ///
+    /// The session keeps its id; one that is there already is not replaced. 'fork' makes a session with a new id of a
+    /// file.
+    Import(Import),
+    /// Say that a session's project is in another folder now, and print the session's new path.
+    ///
+    /// The session keeps its id, and an entry in its log says where its project is. Programs that have it open must open
+    /// it again.
+    Relocate(Relocate),
     /// Print completions for a shell.
     Completions(Completions),
 }

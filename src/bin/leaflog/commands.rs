@@ -4,11 +4,13 @@ mod append;
 mod compact;
 mod completions;
 mod context;
+mod copy;
 mod delete;
 mod demo;
 mod entries;
 mod export;
 mod fork;
+mod import;
 mod info;
 mod label;
 mod list;
@@ -16,6 +18,7 @@ mod move_to;
 mod name;
 mod new;
 mod path;
+mod relocate;
 mod restore;
 mod show;
 mod stats;
@@ -49,6 +52,9 @@ pub(crate) fn run(app: &mut App, command: Command) -> Result<(), Failure> {
         Command::Delete(args) => delete::run(app, &args),
         Command::Restore(args) => restore::run(app, &args),
         Command::Export(args) => export::run(app, &args),
+        Command::Copy(args) => copy::run(app, &args),
+        Command::Import(args) => import::run(app, &args),
+        Command::Relocate(args) => relocate::run(app, &args),
         Command::Completions(args) => completions::run(app, &args),
     }
 }

@@ -1,6 +1,7 @@
 //! File systems on which a lock or an acknowledgement may not mean what it says (SPEC 7.1).
 
 use std::fs::File;
+#[cfg(feature = "sqlite")]
 use std::path::Path;
 
 use crate::error::{Error, ErrorKind};
@@ -12,7 +13,7 @@ pub(super) fn shared_file_system(file: &File) -> Option<&'static str> {
 }
 
 /// As [`shared_file_system`], of what is at `path`, which is not opened.
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "sqlite", target_os = "linux"))]
 pub(super) fn shared_file_system_at(path: &Path) -> Option<&'static str> {
     shared(&rustix::fs::statfs(path).ok()?)
 }
@@ -43,7 +44,7 @@ pub(super) fn shared_file_system(_file: &File) -> Option<&'static str> {
 }
 
 /// Elsewhere the kind of a file system is not looked at.
-#[cfg(not(target_os = "linux"))]
+#[cfg(all(feature = "sqlite", not(target_os = "linux")))]
 pub(super) fn shared_file_system_at(_path: &Path) -> Option<&'static str> {
     None
 }

@@ -17,8 +17,7 @@ struct DeletedJson {
 pub(super) fn run(app: &mut App, args: &Delete) -> Result<(), Failure> {
     let path = app.path(&args.session)?;
     let path = as_text(path.as_os_str(), "the path")?;
-    // A path that was found by its id may look like one itself.
-    let store = app.store()?;
+    let store = app.store_of(path.as_ref())?;
     let trash = if args.forever { store.remove(path).map(|_| None)? } else { store.delete(path).map(Some)? };
     let trash = trash.map(|trash| trash.to_string_lossy().into_owned());
     if app.output.is_json() {

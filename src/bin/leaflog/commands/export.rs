@@ -1,9 +1,11 @@
 //! Copying a log byte for byte.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
+
+use leaflog::LogReader;
 
 use crate::app::App;
 use crate::args::{Export, Format};
@@ -15,33 +17,25 @@ const FILE_MODE: u32 = 0o600;
 pub(super) fn run(app: &mut App, args: &Export) -> Result<(), Failure> {
     let Format::Jsonl = args.format;
     let session = app.open(&args.session)?;
-    let path = session.path();
-    let file = File::open(&path).map_err(|error| Failure::file("cannot read", &path, &error))?;
     // What is appended meanwhile is left out: every prefix of a log is a valid log.
-    let mut log = file.take(session.bytes());
+    let (mut log, path) = (session.log(), session.path());
     match &args.output {
         None => copy(&mut log, &path, &mut |bytes| app.output.bytes(bytes)),
         Some(target) => to_new_file(&mut log, &path, target),
     }
 }
 
-fn copy(
-    log: &mut io::Take<File>,
-    path: &Path,
-    sink: &mut dyn FnMut(&[u8]) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+fn copy(log: &mut LogReader, path: &Path, sink: &mut dyn FnMut(&[u8]) -> Result<(), Failure>) -> Result<(), Failure> {
     let mut buffer = vec![0; 1 << 20];
     loop {
-        match log.read(&mut buffer) {
-            Ok(0) => return Ok(()),
-            Ok(count) => sink(&buffer[..count])?,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(Failure::file("cannot read", path, &error)),
+        match log.read(&mut buffer).map_err(|error| Failure::file("cannot read", path, &error))? {
+            0 => return Ok(()),
+            count => sink(&buffer[..count])?,
         }
     }
 }
 
-fn to_new_file(log: &mut io::Take<File>, path: &Path, target: &Path) -> Result<(), Failure> {
+fn to_new_file(log: &mut LogReader, path: &Path, target: &Path) -> Result<(), Failure> {
     let failed = |error: io::Error| Failure::file("cannot write", target, &error);
     let mut file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(target).map_err(failed)?;
     let copied = copy(log, path, &mut |bytes| file.write_all(bytes).map_err(failed));

@@ -49,7 +49,7 @@ impl Info {
             leaf: session.stored_leaf(),
             lanes: session.lanes().into_iter().collect(),
             name: session.name(),
-            cwd: header.cwd,
+            cwd: session.cwd().to_string_lossy().into_owned(),
             created: header.timestamp,
             parent: header.parent_session,
             metadata: header.metadata.and_then(|raw| RawValue::from_string(raw).ok()),

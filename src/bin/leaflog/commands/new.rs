@@ -28,7 +28,8 @@ struct Created {
     path: String,
 }
 
-fn print(app: &mut App, session: &Session) -> Result<(), Failure> {
+/// Says what the session is that was made.
+pub(super) fn print(app: &mut App, session: &Session) -> Result<(), Failure> {
     let path = session.path().to_string_lossy().into_owned();
     if app.output.is_json() {
         app.output.json(&Created { id: session.id().to_string(), path })
