@@ -12,6 +12,8 @@ mod change;
 mod errors;
 #[path = "cli/limits.rs"]
 mod limits;
+#[path = "cli/navigate.rs"]
+mod navigate;
 #[path = "cli/read.rs"]
 mod read;
 #[path = "cli/sessions.rs"]

@@ -1,5 +1,6 @@
 //! What was typed; nothing is looked up here.
 
+mod navigate;
 mod read;
 mod store;
 mod transfer;
@@ -13,6 +14,7 @@ use std::str::FromStr;
 use clap::{Args, Parser, Subcommand};
 use leaflog::{EntryId, Error};
 
+pub(crate) use navigate::Navigate;
 pub(crate) use read::{Context, Entries, Export, Format, Listing, Path, Show, Tree, TreeActive};
 pub(crate) use store::{CloneArgs, Completions, CopyArgs, Delete, Demo, Fork, List, New, Restore};
 pub(crate) use transfer::{Copy, Import, Relocate};
@@ -72,6 +74,11 @@ pub(crate) enum Command {
     ///
     /// What is appended next becomes a child of that entry. Nothing is removed, and the way back is another move.
     Move(Move),
+    /// Go to an entry as an editor does: before a user's message, with its text to be sent again.
+    ///
+    /// Prints the new leaf and, below it, the text. Other entries become the leaf themselves. With --summarize a command
+    /// sums up the branch that is left, for the model; if that fails or is interrupted, nothing moves.
+    Navigate(Navigate),
     /// Append a summary that stands for what came before it in the context.
     ///
     /// The entries before it stay stored; a branch from before the compaction sees them again.

@@ -16,6 +16,7 @@ mod label;
 mod list;
 mod move_to;
 mod name;
+mod navigate;
 mod new;
 mod path;
 mod relocate;
@@ -35,6 +36,7 @@ pub(crate) fn run(app: &mut App, command: Command) -> Result<(), Failure> {
         Command::New(args) => new::run(app, args),
         Command::Append(args) => append::run(app, args),
         Command::Move(args) => move_to::run(app, args),
+        Command::Navigate(args) => navigate::run(app, &args),
         Command::Compact(args) => compact::run(app, args),
         Command::Label(args) => label::run(app, &args),
         Command::Name(args) => name::run(app, &args),

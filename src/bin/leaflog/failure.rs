@@ -15,6 +15,7 @@ const EXIT_ERROR: u8 = 1;
 const EXIT_USAGE: u8 = 2;
 const EXIT_CONFLICT: u8 = 3;
 const EXIT_DAMAGE: u8 = 4;
+const EXIT_CANCELLED: u8 = 5;
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -27,6 +28,14 @@ pub(crate) enum Failure {
         line: u64,
         error: Error,
     },
+    /// The leaf moved while a branch was summed up.
+    Conflict {
+        error: Error,
+        /// The summary, which was not stored.
+        summary: Option<String>,
+    },
+    /// The user stopped it.
+    Cancelled(&'static str),
     /// The command was not understood.
     Usage(String),
     /// Standard output cannot be written.
@@ -63,6 +72,9 @@ struct Body<'a> {
     /// The line of standard input, while `line` is one of the log.
     #[serde(skip_serializing_if = "Option::is_none")]
     input_line: Option<u64>,
+    /// What was made and not stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<&'a str>,
 }
 
 impl Failure {
@@ -105,6 +117,8 @@ impl Failure {
     fn code(&self) -> u8 {
         match self {
             Self::Usage(_) => EXIT_USAGE,
+            Self::Conflict { .. } => EXIT_CONFLICT,
+            Self::Cancelled(_) => EXIT_CANCELLED,
             Self::Engine(error) | Self::Line { error, .. } => match error.kind() {
                 ErrorKind::Conflict => EXIT_CONFLICT,
                 ErrorKind::Corrupt | ErrorKind::LeafInDoubt => EXIT_DAMAGE,
@@ -125,8 +139,8 @@ impl Failure {
 
     fn body(&self) -> Body<'_> {
         let error = match self {
-            Self::Engine(error) | Self::Line { error, .. } => Some(error),
-            Self::Usage(_) | Self::Output(_) | Self::Step(_) => None,
+            Self::Engine(error) | Self::Line { error, .. } | Self::Conflict { error, .. } => Some(error),
+            Self::Cancelled(_) | Self::Usage(_) | Self::Output(_) | Self::Step(_) => None,
         };
         Body {
             kind: self.kind(),
@@ -137,12 +151,14 @@ impl Failure {
             line: error.and_then(Error::line),
             offset: error.and_then(Error::offset),
             input_line: if let Self::Line { line, .. } = self { Some(*line) } else { None },
+            summary: if let Self::Conflict { summary, .. } = self { summary.as_deref() } else { None },
         }
     }
 
     fn kind(&self) -> &'static str {
         match self {
-            Self::Engine(error) | Self::Line { error, .. } => error.kind().as_str(),
+            Self::Engine(error) | Self::Line { error, .. } | Self::Conflict { error, .. } => error.kind().as_str(),
+            Self::Cancelled(_) => "cancelled",
             Self::Usage(_) => "usage",
             Self::Output(_) => "output",
             Self::Step(_) => "step",
@@ -152,6 +168,11 @@ impl Failure {
     fn message(&self) -> String {
         let message = match self {
             Self::Engine(error) => with_sources(error),
+            Self::Conflict { error, summary } => {
+                let lost = if summary.is_some() { "; the summary was not stored" } else { "" };
+                format!("{}{lost}", with_sources(error))
+            }
+            Self::Cancelled(message) => (*message).to_owned(),
             Self::Line { line, error } => format!("line {line} of the input: {}", with_sources(error)),
             Self::Usage(message) => format!("{message} (--help says more)"),
             Self::Output(error) => format!("cannot write to standard output: {error}"),
@@ -194,6 +215,8 @@ mod tests {
             (engine(ErrorKind::Corrupt), 4),
             (Failure::Line { line: 1, error: Error::new(ErrorKind::Conflict, "x") }, 3),
             (Failure::Line { line: 1, error: Error::new(ErrorKind::Invalid, "x") }, 1),
+            (Failure::Conflict { error: Error::new(ErrorKind::Conflict, "x"), summary: None }, 3),
+            (Failure::Cancelled("x"), 5),
             (Failure::Usage(String::new()), 2),
             (Failure::Output(io::ErrorKind::StorageFull.into()), 1),
             (Failure::Step(String::new()), 1),
