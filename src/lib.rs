@@ -91,7 +91,7 @@ pub use navigate::{
 pub use session::{
     ActivePath, AppendOptions, BranchSummary, Compaction, Context, ContextOptions, Durability, Entries, Fork,
     LogReader, Message, Model, Receipt, Refresh, Session, SessionOptions, Settings, SettingsFrom, Stats, Tip, ToolCall,
-    Tree, TreeNode, TreeOptions, to_llm,
+    Tree, TreeFilter, TreeNode, TreeOptions, to_llm,
 };
 pub use store::{CreateOptions, ForkOptions, Forked, ListOptions, SessionInfo, Store};
 

@@ -20,3 +20,5 @@ mod read;
 mod sessions;
 #[path = "cli/stores.rs"]
 mod stores;
+#[path = "cli/tree.rs"]
+mod tree;

@@ -29,7 +29,7 @@ pub use options::{AppendOptions, Durability, SessionOptions};
 pub use read::{Entries, Tip};
 pub(crate) use seal::seal_all;
 pub use stats::Stats;
-pub use tree::{ActivePath, Tree, TreeNode, TreeOptions};
+pub use tree::{ActivePath, Tree, TreeFilter, TreeNode, TreeOptions};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::{Damage, Doubt, Gap, Label, NONE, Replay, Row};

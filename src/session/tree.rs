@@ -23,11 +23,24 @@ pub enum ActivePath {
     Full,
 }
 
+/// Which entries a tree is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TreeFilter {
+    /// All of them.
+    #[default]
+    All,
+    /// Messages of the user.
+    Users,
+    /// Entries with a label.
+    Labelled,
+}
+
 /// What [`Session::tree`] shows.
 #[derive(Clone, Debug, Default)]
 pub struct TreeOptions {
     active: ActivePath,
     hidden: Vec<EntryKind>,
+    filter: TreeFilter,
 }
 
 impl TreeOptions {
@@ -49,6 +62,23 @@ impl TreeOptions {
         self.hidden.extend(kinds);
         self
     }
+
+    /// Leaves out all but some; their children hang under the nearest entry that is shown.
+    #[must_use]
+    pub fn filter(mut self, filter: TreeFilter) -> Self {
+        self.filter = filter;
+        self
+    }
+
+    fn shows(&self, index: &Index, row: Row) -> bool {
+        let table = &index.table;
+        let passes = match self.filter {
+            TreeFilter::All => true,
+            TreeFilter::Users => table.role(row) == Some(Role::User),
+            TreeFilter::Labelled => index.label(&table.id(row)).is_some(),
+        };
+        passes && !self.hidden.contains(&table.kind(row))
+    }
 }
 
 /// An entry of the tree.
@@ -67,6 +97,8 @@ pub struct TreeNode {
     pub type_name: String,
     /// The role, for messages.
     pub role: Option<Role>,
+    /// When it was appended, as the record spells it.
+    pub timestamp: String,
     /// The beginning of what a person would read, on one line: at most 200 characters.
     pub text: String,
     /// The label on it.
@@ -75,7 +107,7 @@ pub struct TreeNode {
     pub label_timestamp: Option<String>,
     /// Whether it is on the active path.
     pub active: bool,
-    /// Whether the handle stands here.
+    /// Whether the handle stands here, or at an entry below that is not shown.
     pub leaf: bool,
     /// How many shown children it has.
     pub children: u32,
@@ -117,26 +149,31 @@ impl Session {
         for row in path {
             active[row as usize] = true;
         }
-        let order = depth_first(index, &options.hidden, &active, leaf);
+        let order = depth_first(index, options, &active, leaf);
         Ok(Tree { session: self, order: order.into_iter(), page: VecDeque::new() })
     }
 }
 
 /// All shown entries, each behind its parent and its elder siblings' descendants.
-fn depth_first(index: &Index, hidden: &[EntryKind], active: &[bool], leaf: Row) -> Vec<Shape> {
+fn depth_first(index: &Index, options: &TreeOptions, active: &[bool], leaf: Row) -> Vec<Shape> {
     let table = &index.table;
     let mut order: Vec<Shape> = Vec::with_capacity(table.len() as usize);
     // Each open entry with the shown one above it, as an index into `order`.
     let mut open: Vec<(Row, Option<usize>)> = table.children_newest_first(NONE).map(|row| (row, None)).collect();
     while let Some((row, above)) = open.pop() {
         let mut shown = above;
-        if !hidden.contains(&table.kind(row)) {
+        if options.shows(index, row) {
             let (parent, depth) = above.map_or((NONE, 0), |above| (order[above].row, order[above].depth + 1));
             if let Some(above) = above {
                 order[above].children += 1;
             }
             shown = Some(order.len());
-            order.push(Shape { row, parent, depth, children: 0, active: active[row as usize], leaf: row == leaf });
+            order.push(Shape { row, parent, depth, children: 0, active: active[row as usize], leaf: false });
+        }
+        if row == leaf
+            && let Some(shown) = shown
+        {
+            order[shown].leaf = true;
         }
         open.extend(table.children_newest_first(row).map(|child| (child, shown)));
     }
@@ -144,6 +181,21 @@ fn depth_first(index: &Index, hidden: &[EntryKind], active: &[bool], leaf: Row) 
 }
 
 impl Tree<'_> {
+    /// How many nodes are left.
+    pub fn remaining(&self) -> usize {
+        self.order.len() + self.page.len()
+    }
+
+    /// How many of the nodes that were not read yet are roots: before the first is asked for, all.
+    pub fn roots(&self) -> usize {
+        self.order.as_slice().iter().filter(|shape| shape.depth == 0).count()
+    }
+
+    /// How many nodes stand before the one that is the leaf; `None` if no node is.
+    pub fn leaf_position(&self) -> Option<usize> {
+        self.order.as_slice().iter().position(|shape| shape.leaf)
+    }
+
     fn read_page(&mut self) -> Result<()> {
         let shapes: Vec<_> = self.order.by_ref().take(PAGE_NODES).collect();
         let rows: Vec<_> = shapes.iter().map(|shape| shape.row).collect();
@@ -159,6 +211,7 @@ impl Tree<'_> {
                 type_name: entry.type_name(),
                 role: entry.role,
                 text: short_text(&entry.text()),
+                timestamp: entry.timestamp.clone(),
                 label: label.map(|label| label.text.clone()),
                 label_timestamp: label.map(|label| label.timestamp.clone()),
                 active: shape.active,

@@ -34,7 +34,7 @@ fn the_tree_is_drawn_for_people_and_an_array_for_programs() {
     let active: Vec<_> = nodes.iter().map(|node| node["active"].as_bool().unwrap()).collect();
     assert_eq!(active, [true, false, false, false, true]);
     assert_eq!(nodes.iter().position(|node| node["leaf"] == true), Some(4));
-    let drawn = place.ok(["tree", &session]).replace(label, "label");
+    let drawn = place.ok(["tree", &session, "--all"]).replace(label, "label");
     let [one, two, three, four] = ids.try_into().unwrap();
     let expected = [
         &format!("● {one} user: one"),

@@ -15,7 +15,7 @@ use clap::{Args, Parser, Subcommand};
 use leaflog::{EntryId, Error};
 
 pub(crate) use navigate::Navigate;
-pub(crate) use read::{Context, Entries, Export, Format, Listing, Path, Show, Tree, TreeActive};
+pub(crate) use read::{Colours, Context, Entries, Export, Format, Listing, Path, Show, Tree, TreeActive, TreeShown};
 pub(crate) use store::{CloneArgs, Completions, CopyArgs, Delete, Demo, Fork, List, New, Restore};
 pub(crate) use transfer::{Copy, Import, Relocate};
 pub(crate) use write::{Append, Compact, Label, Move, Name, Speaker};

@@ -1,6 +1,7 @@
 //! Rendering answers, as text for people and as JSON for programs.
 
 mod branches;
+mod paint;
 mod text;
 
 use std::fmt::Display;
@@ -11,7 +12,8 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 pub(crate) use branches::Branches;
-pub(crate) use text::{bytes, plain, plain_lines, shortened};
+pub(crate) use paint::{Paint, Painted};
+pub(crate) use text::{bytes, fitted, plain, plain_lines, terminal_columns, width};
 
 /// Standard output. What cannot be written there is a failure; a closed pipe is told apart later.
 pub(crate) struct Output {
@@ -32,6 +34,11 @@ impl Output {
     /// A line for people; what could control a terminal is taken out of it.
     pub(crate) fn line(&mut self, line: impl Display) -> Result<(), Failure> {
         writeln!(self.sink, "{}", plain(&line.to_string())).map_err(Failure::Output)
+    }
+
+    /// A line that its maker has made safe, and then painted.
+    pub(crate) fn painted(&mut self, line: &Painted) -> Result<(), Failure> {
+        writeln!(self.sink, "{line}").map_err(Failure::Output)
     }
 
     /// Text as it is.

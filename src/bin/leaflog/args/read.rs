@@ -7,16 +7,52 @@ use leaflog::{EntryId, SettingsFrom};
 
 use super::SessionArgs;
 
+const TREE_EXAMPLES: &str = "Examples:
+  leaflog tree latest
+  leaflog tree latest --filter user --time
+  leaflog tree latest --limit 40
+  leaflog tree latest --json | jq '.[] | select(.leaf)'";
+
 #[derive(Debug, Args)]
-#[command(
-    after_long_help = "Examples:\n  leaflog tree latest\n  leaflog tree latest --json | jq '.[] | select(.leaf)'"
-)]
+#[command(after_long_help = TREE_EXAMPLES)]
 pub(crate) struct Tree {
     #[command(flatten)]
     pub(crate) session: SessionArgs,
     /// Which entries count as active.
     #[arg(long, value_enum, default_value_t = TreeActive::Context)]
     pub(crate) active: TreeActive,
+    /// Only some entries [default: what belongs to the conversation; with --json all].
+    #[arg(long, value_enum, value_name = "WHICH")]
+    pub(crate) filter: Option<TreeShown>,
+    /// Entries that only set or mark something too, such as labels and settings.
+    #[arg(long, conflicts_with = "filter")]
+    pub(crate) all: bool,
+    /// Show when each entry was appended.
+    #[arg(long)]
+    pub(crate) time: bool,
+    /// At most so many lines, those around the leaf.
+    #[arg(long, value_name = "LINES")]
+    pub(crate) limit: Option<usize>,
+    /// Whether to use colours; auto is on a terminal only, and never with `NO_COLOR` set.
+    #[arg(long, value_enum, default_value_t = Colours::Auto)]
+    pub(crate) color: Colours,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Colours {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum TreeShown {
+    /// Messages of the user.
+    User,
+    /// Entries with a label.
+    Labels,
+    /// Every entry.
+    All,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

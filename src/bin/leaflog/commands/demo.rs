@@ -100,7 +100,7 @@ impl Stage<'_> {
         let names = &self.names;
         let name = |id: &EntryId| names.get(id).cloned().unwrap_or_else(|| id.to_string());
         self.output.line("   tree")?;
-        tree::draw(self.output, session, &TreeOptions::new(), INDENT, &name)?;
+        tree::draw(self.output, session, &TreeOptions::new(), &tree::Look::plain(INDENT, &name))?;
         self.output.line("   context")?;
         context::print(self.output, &messages(session)?, INDENT)
     }

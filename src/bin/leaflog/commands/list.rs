@@ -10,10 +10,10 @@ use serde::Serialize;
 use crate::app::App;
 use crate::args::List;
 use crate::failure::Failure;
-use crate::output::{bytes, shortened};
+use crate::output::{bytes, fitted, plain};
 
-/// How many characters of a name or first message a line shows.
-const TITLE_CHARACTERS_MAX: usize = 60;
+/// How many columns of a name or first message a line shows.
+const TITLE_COLUMNS_MAX: usize = 60;
 
 /// Work that is done sooner shows no progress.
 const PROGRESS_AFTER: Duration = Duration::from_millis(300);
@@ -184,6 +184,6 @@ fn line(session: &SessionInfo) -> String {
         session.id,
         session.modified,
         bytes(session.bytes),
-        shortened(title, TITLE_CHARACTERS_MAX),
+        fitted(&plain(title), TITLE_COLUMNS_MAX),
     )
 }

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
 /// `text` on one line and without characters that a terminal would obey; sessions hold what models and tools wrote.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     without(text, char::is_control)
@@ -24,12 +26,28 @@ fn without(text: &str, is_unsafe: impl Fn(char) -> bool + Copy) -> Cow<'_, str> 
     Cow::Owned(kept.collect())
 }
 
-/// The first `characters_max` characters of `text`, with a sign if there are more.
-pub(crate) fn shortened(text: &str, characters_max: usize) -> String {
-    match text.char_indices().nth(characters_max) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
+/// How many columns `text` takes on a terminal: CJK characters and emoji take two.
+pub(crate) fn width(text: &str) -> usize {
+    UnicodeWidthStr::width(text)
+}
+
+/// As much of the beginning of `text` as fits into so many columns, with a sign if that is not all.
+pub(crate) fn fitted(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
     }
+    let mut taken = 1;
+    let fits = |character: &char| {
+        taken += UnicodeWidthChar::width(*character).unwrap_or(0);
+        taken <= columns
+    };
+    text.chars().take_while(fits).chain(['…']).collect()
+}
+
+/// How wide the terminal is, if the output goes to one.
+pub(crate) fn terminal_columns() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    (size.ws_col > 0).then(|| usize::from(size.ws_col))
 }
 
 /// A size for people.
@@ -62,9 +80,14 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_cut_on_characters() {
-        assert_eq!(shortened("方案 A", 2), "方案…");
-        assert_eq!(shortened("方案", 2), "方案");
+    fn texts_are_cut_by_the_columns_that_they_take() {
+        assert_eq!(fitted("方案 A", 6), "方案 A");
+        assert_eq!(fitted("方案 A", 5), "方案…");
+        assert_eq!(fitted("方案 A", 4), "方…");
+        assert_eq!(fitted("plan A", 4), "pla…");
+        assert_eq!(fitted("\u{1f600}\u{1f600}", 3), "\u{1f600}…");
+        assert_eq!(fitted("x", 0), "…");
+        assert_eq!(width("方案 \u{1f600}"), 7);
     }
 
     #[test]
