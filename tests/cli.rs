@@ -16,6 +16,8 @@ mod limits;
 mod navigate;
 #[path = "cli/read.rs"]
 mod read;
+#[path = "cli/repl.rs"]
+mod repl;
 #[path = "cli/sessions.rs"]
 mod sessions;
 #[path = "cli/stores.rs"]

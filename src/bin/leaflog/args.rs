@@ -2,6 +2,7 @@
 
 mod navigate;
 mod read;
+mod repl;
 mod store;
 mod transfer;
 mod write;
@@ -16,6 +17,7 @@ use leaflog::{EntryId, Error};
 
 pub(crate) use navigate::Navigate;
 pub(crate) use read::{Colours, Context, Entries, Export, Format, Listing, Path, Show, Tree, TreeActive, TreeShown};
+pub(crate) use repl::Repl;
 pub(crate) use store::{CloneArgs, Completions, CopyArgs, Delete, Demo, Fork, List, New, Restore};
 pub(crate) use transfer::{Copy, Import, Relocate};
 pub(crate) use write::{Append, Compact, Label, Move, Name, Speaker};
@@ -61,6 +63,12 @@ pub(crate) enum Command {
     ///
     /// Every step shows the tree and the context and checks itself; if one does not hold, the exit code is 1.
     Demo(Demo),
+    /// Work on a session by hand, one command a line.
+    ///
+    /// On a terminal there are line editing, a history and completion (Tab) of commands, entry ids and labels. From a
+    /// pipe each line is a command; one that fails says so and the next one runs, and the exit code is that of the first
+    /// failure. Without a session the first 'send' starts a new one in the current folder.
+    Repl(Repl),
     /// Create a session and print its path.
     ///
     /// The session is a file in the folder of sessions, with nothing in it but its header.

@@ -20,6 +20,7 @@ mod navigate;
 mod new;
 mod path;
 mod relocate;
+mod repl;
 mod restore;
 mod show;
 mod stats;
@@ -33,6 +34,7 @@ use crate::failure::Failure;
 pub(crate) fn run(app: &mut App, command: Command) -> Result<(), Failure> {
     match command {
         Command::Demo(args) => demo::run(app, args),
+        Command::Repl(args) => repl::run(app, args),
         Command::New(args) => new::run(app, args),
         Command::Append(args) => append::run(app, args),
         Command::Move(args) => move_to::run(app, args),

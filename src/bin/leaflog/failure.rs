@@ -34,6 +34,8 @@ pub(crate) enum Failure {
         /// The summary, which was not stored.
         summary: Option<String>,
     },
+    /// What failed was told already; this is the exit code.
+    Told(u8),
     /// The user stopped it.
     Cancelled(&'static str),
     /// The command was not understood.
@@ -114,11 +116,12 @@ impl Failure {
         ExitCode::from(self.code())
     }
 
-    fn code(&self) -> u8 {
+    pub(crate) fn code(&self) -> u8 {
         match self {
             Self::Usage(_) => EXIT_USAGE,
             Self::Conflict { .. } => EXIT_CONFLICT,
             Self::Cancelled(_) => EXIT_CANCELLED,
+            Self::Told(code) => *code,
             Self::Engine(error) | Self::Line { error, .. } => match error.kind() {
                 ErrorKind::Conflict => EXIT_CONFLICT,
                 ErrorKind::Corrupt | ErrorKind::LeafInDoubt => EXIT_DAMAGE,
@@ -130,6 +133,9 @@ impl Failure {
 
     /// Prints the failure on one line.
     pub(crate) fn report(&self, json: bool, sink: &mut dyn Write) -> io::Result<()> {
+        if matches!(self, Self::Told(_)) {
+            return Ok(());
+        }
         if json {
             serde_json::to_writer(&mut *sink, &Report { error: self.body() })?;
             return sink.write_all(b"\n");
@@ -140,7 +146,7 @@ impl Failure {
     fn body(&self) -> Body<'_> {
         let error = match self {
             Self::Engine(error) | Self::Line { error, .. } | Self::Conflict { error, .. } => Some(error),
-            Self::Cancelled(_) | Self::Usage(_) | Self::Output(_) | Self::Step(_) => None,
+            Self::Told(_) | Self::Cancelled(_) | Self::Usage(_) | Self::Output(_) | Self::Step(_) => None,
         };
         Body {
             kind: self.kind(),
@@ -159,6 +165,7 @@ impl Failure {
         match self {
             Self::Engine(error) | Self::Line { error, .. } | Self::Conflict { error, .. } => error.kind().as_str(),
             Self::Cancelled(_) => "cancelled",
+            Self::Told(_) => "told",
             Self::Usage(_) => "usage",
             Self::Output(_) => "output",
             Self::Step(_) => "step",
@@ -173,6 +180,7 @@ impl Failure {
                 format!("{}{lost}", with_sources(error))
             }
             Self::Cancelled(message) => (*message).to_owned(),
+            Self::Told(_) => String::new(),
             Self::Line { line, error } => format!("line {line} of the input: {}", with_sources(error)),
             Self::Usage(message) => format!("{message} (--help says more)"),
             Self::Output(error) => format!("cannot write to standard output: {error}"),

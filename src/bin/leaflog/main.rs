@@ -8,6 +8,7 @@ mod input;
 mod output;
 
 use std::ffi::OsString;
+use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -15,7 +16,7 @@ use std::sync::atomic::AtomicBool;
 use clap::{CommandFactory as _, Parser as _};
 
 use app::App;
-use args::Cli;
+use args::{Cli, Command};
 use failure::Failure;
 
 fn main() -> ExitCode {
@@ -37,7 +38,9 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> Result<(), Failure> {
-    let Some(command) = cli.command else {
+    let on_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
+    let bare = || on_terminal.then(|| Command::Repl(args::Repl::bare()));
+    let Some(command) = cli.command.or_else(bare) else {
         let mut output = output::Output::new(false);
         output.text(&Cli::command().render_help().to_string())?;
         return output.flush();

@@ -63,6 +63,15 @@ pub(super) fn run(app: &mut App, args: &List) -> Result<(), Failure> {
         let depth = |depth| args.tree.then_some(depth);
         return app.output.json_array(rows.iter().map(|row| Ok(SessionJson::of(row.0, depth(row.1)))));
     }
+    print_rows(app, rows)
+}
+
+/// Prints the sessions for people, one a line.
+pub(super) fn print(app: &mut App, sessions: &[SessionInfo]) -> Result<(), Failure> {
+    print_rows(app, sessions.iter().map(|session| (session, 0)).collect())
+}
+
+fn print_rows(app: &mut App, rows: Vec<(&SessionInfo, usize)>) -> Result<(), Failure> {
     if rows.is_empty() {
         return app.output.line("(no sessions)");
     }

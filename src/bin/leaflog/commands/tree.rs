@@ -11,13 +11,13 @@ use crate::failure::Failure;
 use crate::output::{Branches, Output, Paint, Painted, fitted, plain, terminal_columns, width};
 
 /// How wide a line is where there is no terminal.
-const COLUMNS: usize = 110;
+pub(super) const COLUMNS: usize = 110;
 
 /// How much of a text is shown in any case.
 const TEXT_COLUMNS_MIN: usize = 24;
 
 /// What only sets or marks something: no part of the conversation.
-const CONTROL: [EntryKind; 8] = [
+pub(super) const CONTROL: [EntryKind; 8] = [
     EntryKind::Label,
     EntryKind::SessionInfo,
     EntryKind::ModelChange,
@@ -94,28 +94,28 @@ fn options(args: &Tree, json: bool) -> TreeOptions {
 }
 
 /// How a tree is drawn.
-pub(crate) struct Look<'a> {
+pub(super) struct Look<'a> {
     /// What stands before every line.
-    pub(crate) indent: &'a str,
+    pub(super) indent: &'a str,
     /// How entries are called.
-    pub(crate) name: &'a dyn Fn(&EntryId) -> String,
-    pub(crate) time: bool,
+    pub(super) name: &'a dyn Fn(&EntryId) -> String,
+    pub(super) time: bool,
     /// How many lines there may be.
-    pub(crate) limit: usize,
-    pub(crate) paint: Paint,
+    pub(super) limit: usize,
+    pub(super) paint: Paint,
     /// How wide a line may be.
-    pub(crate) columns: usize,
+    pub(super) columns: usize,
 }
 
 impl<'a> Look<'a> {
     /// Everything in full, without times and colours.
-    pub(crate) fn plain(indent: &'a str, name: &'a dyn Fn(&EntryId) -> String) -> Self {
+    pub(super) fn plain(indent: &'a str, name: &'a dyn Fn(&EntryId) -> String) -> Self {
         Self { indent, name, time: false, limit: usize::MAX, paint: Paint::none(), columns: COLUMNS }
     }
 }
 
 /// Draws the tree.
-pub(crate) fn draw(
+pub(super) fn draw(
     output: &mut Output,
     session: &Session,
     options: &TreeOptions,
