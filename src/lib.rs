@@ -89,9 +89,9 @@ pub use navigate::{
     Summary, SummaryFailure, collect_branch, estimate_tokens, prepare_branch, summary_prompt,
 };
 pub use session::{
-    ActivePath, AppendOptions, BranchSummary, Compaction, Context, ContextOptions, Durability, Entries, Fork,
-    LogReader, Message, Model, Receipt, Refresh, Session, SessionOptions, Settings, SettingsFrom, Stats, Tip, ToolCall,
-    Tree, TreeFilter, TreeNode, TreeOptions, to_llm,
+    ActivePath, AppendOptions, BranchSummary, Compaction, Context, ContextOptions, Durability, Entries, Fork, Hit,
+    HitIn, Hits, LogReader, Message, Model, Receipt, Refresh, Search, Session, SessionOptions, Settings, SettingsFrom,
+    Stats, Tip, ToolCall, Tree, TreeFilter, TreeNode, TreeOptions, to_llm,
 };
 pub use store::{CreateOptions, ForkOptions, Forked, ListOptions, SessionInfo, Store};
 

@@ -18,6 +18,8 @@ mod navigate;
 mod read;
 #[path = "cli/repl.rs"]
 mod repl;
+#[path = "cli/search.rs"]
+mod search;
 #[path = "cli/sessions.rs"]
 mod sessions;
 #[path = "cli/stores.rs"]

@@ -9,6 +9,7 @@ mod log;
 mod options;
 mod read;
 mod seal;
+mod search;
 mod stats;
 mod tree;
 
@@ -28,6 +29,7 @@ pub use log::LogReader;
 pub use options::{AppendOptions, Durability, SessionOptions};
 pub use read::{Entries, Tip};
 pub(crate) use seal::seal_all;
+pub use search::{Hit, HitIn, Hits, Search};
 pub use stats::Stats;
 pub use tree::{ActivePath, Tree, TreeFilter, TreeNode, TreeOptions};
 

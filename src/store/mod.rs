@@ -4,6 +4,7 @@ mod catalog;
 mod copy;
 mod find;
 mod relocate;
+mod search;
 mod summary;
 mod trash;
 

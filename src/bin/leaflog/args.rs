@@ -3,6 +3,7 @@
 mod navigate;
 mod read;
 mod repl;
+mod search;
 mod store;
 mod transfer;
 mod write;
@@ -18,6 +19,7 @@ use leaflog::{EntryId, Error};
 pub(crate) use navigate::Navigate;
 pub(crate) use read::{Colours, Context, Entries, Export, Format, Listing, Path, Show, Tree, TreeActive, TreeShown};
 pub(crate) use repl::Repl;
+pub(crate) use search::Search;
 pub(crate) use store::{CloneArgs, Completions, CopyArgs, Delete, Demo, Fork, List, New, Restore};
 pub(crate) use transfer::{Copy, Import, Relocate};
 pub(crate) use write::{Append, Compact, Label, Move, Name, Speaker};
@@ -137,6 +139,12 @@ pub(crate) enum Command {
     ///
     /// Only the beginnings and ends of large files are read: then counts are unknown, and so are names in between.
     List(List),
+    /// Find text in messages, summaries, labels and names.
+    ///
+    /// One line a match, of the entry's first one: session, entry, role, and a piece of the text. All branches are
+    /// searched. Nothing found is no error. Escapes of JSON are seen through: a quote, a line break and a CJK word are
+    /// found however they are stored.
+    Search(Search),
     /// Move a session to the trash.
     ///
     /// It can be restored from there.

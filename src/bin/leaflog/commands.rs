@@ -22,6 +22,7 @@ mod path;
 mod relocate;
 mod repl;
 mod restore;
+mod search;
 mod show;
 mod stats;
 mod tips;
@@ -53,6 +54,7 @@ pub(crate) fn run(app: &mut App, command: Command) -> Result<(), Failure> {
         Command::Stats(args) => stats::run(app, &args),
         Command::Info(args) => info::run(app, &args),
         Command::List(args) => list::run(app, &args),
+        Command::Search(args) => search::run(app, &args),
         Command::Delete(args) => delete::run(app, &args),
         Command::Restore(args) => restore::run(app, &args),
         Command::Export(args) => export::run(app, &args),

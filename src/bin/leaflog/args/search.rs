@@ -1,0 +1,68 @@
+//! Searching.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use leaflog::Role;
+
+use super::SessionArgs;
+
+const SEARCH_EXAMPLES: &str = "Examples:
+  leaflog search 'plan A'
+  leaflog search --regex 'TODO|FIXME' latest --role assistant
+  leaflog search 登录 --cwd . --json | jq -r '.[].path'";
+
+#[derive(Debug, Args)]
+#[command(after_long_help = SEARCH_EXAMPLES)]
+pub(crate) struct Search {
+    /// The text to look for, as it stands.
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) pattern: String,
+    /// Only in this session [default: all sessions].
+    session: Option<OsString>,
+    /// Let 'latest' be the newest of all sessions, whatever their project.
+    #[arg(long, requires = "session")]
+    any: bool,
+    /// Take PATTERN for a regular expression (the syntax of Rust's regex crate).
+    #[arg(long)]
+    pub(crate) regex: bool,
+    /// Take upper and lower case for the same.
+    #[arg(long, short)]
+    pub(crate) ignore_case: bool,
+    /// Only in messages of this role, and their labels.
+    #[arg(long, value_enum)]
+    pub(crate) role: Option<Spoken>,
+    /// Only in the sessions of the project in this folder.
+    #[arg(long, value_name = "DIR", conflicts_with = "session")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// At most so many matches.
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+}
+
+impl Search {
+    /// The session that was named, if one was.
+    pub(crate) fn session(&self) -> Option<SessionArgs> {
+        self.session.clone().map(|session| SessionArgs { session, any: self.any })
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Spoken {
+    User,
+    Assistant,
+    Tool,
+    System,
+}
+
+impl From<Spoken> for Role {
+    fn from(role: Spoken) -> Self {
+        match role {
+            Spoken::User => Self::User,
+            Spoken::Assistant => Self::Assistant,
+            Spoken::Tool => Self::ToolResult,
+            Spoken::System => Self::System,
+        }
+    }
+}
