@@ -15,6 +15,8 @@ mod life_cycle;
 mod navigate;
 #[path = "relocated.rs"]
 mod relocated;
+#[path = "seeds.rs"]
+mod seeds;
 #[path = "tree.rs"]
 mod tree;
 
