@@ -85,6 +85,47 @@ fn every_test_and_source_that_the_documents_name_exists() {
     assert!(tests > 50, "only {tests} tests were found");
 }
 
+/// What the seeds hold, by heading of `docs/seeds.md`: how many points.
+const POINTS: [(&str, usize); 16] = [
+    ("C12: requirements", 4),
+    ("C12: sections", 22),
+    ("C12: the lists in sections 7, 10, 13, 16 and 17", 31),
+    ("C12: misconceptions", 6),
+    ("C12: summary points", 11),
+    ("C12: questions", 8),
+    ("S14: needs", 3),
+    ("S14: operations", 3),
+    ("S14: blocks", 5),
+    ("S14: commands", 8),
+    ("S14: flow", 1),
+    ("S14: source questions", 6),
+    ("S14: exercise", 1),
+    ("S14: the compromise list", 10),
+    ("S14: recall", 7),
+    ("S14: pass standard", 1),
+];
+
+#[test]
+fn every_point_of_the_seeds_has_a_row_with_a_place_and_a_test() {
+    let page = read("docs/seeds.md");
+    let mut groups = 0;
+    for section in page.split("\n### ").skip(1) {
+        let (heading, body) = section.split_once('\n').expect("a section has lines");
+        let Some((_, expected)) = POINTS.iter().find(|(name, _)| *name == heading) else { continue };
+        groups += 1;
+        let rows: Vec<_> = body.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
+        assert_eq!(rows.len(), *expected, "{heading}");
+        for row in rows {
+            let cells: Vec<_> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+            assert_eq!(cells.len(), 3, "{row}");
+            // That the test exists is looked at elsewhere.
+            assert!(cells[2].starts_with('`') && cells[2].contains("::") && !cells[1].is_empty(), "{row}");
+            assert!(!row.contains("partly") && !row.contains("to come") && !row.ends_with("open |"), "{row}");
+        }
+    }
+    assert_eq!(groups, POINTS.len());
+}
+
 #[test]
 fn the_two_commands_come_first_and_every_check_runs_them() {
     let readme = read("README.md");

@@ -207,6 +207,13 @@ mod tests {
     }
 
     #[test]
+    fn session_ids_are_in_the_order_of_time() {
+        let ids: Vec<_> = (0..100).map(|_| SessionId::new().to_string()).collect();
+        assert!(ids.is_sorted() && ids.iter().all(|id| id.as_bytes()[14] == b'7'), "{ids:?}");
+        assert_ne!(ids[0], ids[99]);
+    }
+
+    #[test]
     fn a_collision_draws_again_and_after_100_tries_a_full_uuid_is_taken() {
         let mut draws = [7, 7, 8].into_iter();
         let id = EntryId::draw_from(|| draws.next().unwrap(), |id| *id == EntryId::from_short(7));
