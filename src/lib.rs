@@ -49,7 +49,11 @@
 //! | mark and name | [`Session::set_label`], [`Session::set_name`] |
 //! | get what the model sees | [`Session::context`], [`ContextOptions`], [`Context`] of [`Message`]s and [`Settings`]; [`to_llm`] for models |
 //! | look at the tree | [`Session::entries`], [`Session::path_entries`], [`Session::context_path`], [`Session::children`], [`Session::tips`], [`Session::tree`], [`Session::stats`] |
+//! | find text | [`Session::search`], [`Store::search`] and [`Search`] |
 //! | see what others appended | [`Session::refresh`] |
+//! | go to an old entry as an editor does, with a summary of what is left | [`Navigator`] and [`Summarizer`] |
+//! | keep sessions in a database, in memory, or elsewhere | `Store::sqlite`, [`Store::in_memory`], [`Store::with_backend`], [`journal`] |
+//! | move them between stores, and with their project | [`Store::copy`], [`Session::log`], [`Store::relocate`] |
 //! | know of damage | [`Session::damage`], [`Session::gaps`], [`Session::doubt`]; [`SessionOptions::strict`] makes it an error |
 //!
 //! # What holds
