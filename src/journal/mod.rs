@@ -4,6 +4,9 @@
 //! of trees. Positions are opaque to the engine and only grow; on files they are byte offsets.
 
 mod file;
+mod upgraded;
+
+pub(crate) use upgraded::UpgradedJournal;
 
 pub(crate) use file::{Draft, FileJournal, FileOptions, create_folders, rename_no_replace, sync_folder};
 
@@ -87,6 +90,11 @@ pub(crate) trait Journal: Send + Sync {
     ///
     /// `Gone` if that is not the log's any more; `Undecided` if the disk failed.
     fn sync_all(&self, generation: u64) -> Result<()>;
+
+    /// Where in the stored log the byte at `position` is, for reports; differs where an old version is shown as today's.
+    fn source_position(&self, position: u64) -> u64 {
+        position
+    }
 }
 
 /// A writer's turn; over when dropped.
