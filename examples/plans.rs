@@ -60,6 +60,7 @@ fn model(context: &Context) -> String {
 }
 
 /// Stands for a language model that sums up the branch that is left. `CommandSummarizer` asks a real one.
+#[expect(clippy::unnecessary_wraps, reason = "a real model may fail")]
 fn summarize(prompt: &Prompt, _: &Cancellation) -> std::result::Result<Summarized, leaflog::SummaryFailure> {
     assert!(prompt.user.contains("with plan A"), "the branch that is left is in the prompt");
     Ok(Summarized::new("The first plan was carried out and works."))

@@ -5,3 +5,4 @@ pub(crate) mod head;
 pub(crate) mod line;
 pub(crate) mod salvage;
 pub(crate) mod scanner;
+pub(crate) mod upgrade;

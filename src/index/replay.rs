@@ -10,7 +10,7 @@ use crate::codec::salvage::salvage;
 use crate::codec::scanner::Line;
 use crate::error::{Error, ErrorKind, Result};
 use crate::journal::{End, Journal, Span};
-use crate::model::{Header, HeaderFault, Scope};
+use crate::model::{FORMAT_VERSION, Header, HeaderFault, Scope};
 
 /// How much of the last record is read again to see whether the log is still the one that was replayed (SPEC 2.8).
 const FINGERPRINT_BYTES_MAX: u64 = 64 << 10;
@@ -94,6 +94,11 @@ impl Replay {
         let (Some(old), Some(new)) = (&self.header, &anew.header) else { return Ok(true) };
         if old.id != new.id {
             return Err(Error::new(ErrorKind::Gone, "another session is at the log's path now").at(journal.path()));
+        }
+        if new.version < FORMAT_VERSION && old.version >= FORMAT_VERSION {
+            // It is read in another way, which is decided when a session is opened.
+            let message = "the session was replaced by one of an older version; open it again";
+            return Err(Error::new(ErrorKind::Gone, message).at(journal.path()));
         }
         std::mem::swap(self, &mut anew);
         Ok(true)

@@ -17,6 +17,7 @@ mod memory;
 mod reader;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+mod upgraded;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,6 +28,7 @@ pub(crate) use file::FileBackend;
 pub use memory::Memory;
 #[cfg(feature = "sqlite")]
 pub use sqlite::Sqlite;
+pub(crate) use upgraded::UpgradedJournal;
 
 use crate::codec::scanner::Line;
 use crate::error::Result;
@@ -192,6 +194,16 @@ pub trait Journal: Send + Sync {
     ///
     /// [`ErrorKind::Gone`](crate::ErrorKind::Gone) if that is not the log's any more, and as [`Journal::sync`].
     fn sync_all(&self, generation: u64) -> Result<()>;
+
+    /// The bytes as they are stored: other than [`Journal::contents`] only where an older format is shown as today's.
+    fn stored_contents(&self) -> Arc<dyn Contents> {
+        self.contents()
+    }
+
+    /// Where in the stored bytes the one at `position` is: there, unless an older format is shown as today's.
+    fn stored_position(&self, position: u64) -> u64 {
+        position
+    }
 
     /// Waits until the journal does not end at `seen` any more, at most for `wait`; returns where it ends. Only a hint:
     /// the truth comes from reading. Polls, unless a backend knows better.

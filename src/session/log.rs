@@ -70,6 +70,7 @@ impl Session {
     /// ```
     pub fn log(&self) -> LogReader {
         let state = self.state.lock();
-        LogReader { contents: self.journal.contents(), position: 0, end: state.replay.seen() }
+        let end = self.journal.stored_position(state.replay.seen());
+        LogReader { contents: self.journal.stored_contents(), position: 0, end }
     }
 }

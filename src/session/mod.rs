@@ -35,7 +35,7 @@ pub use tree::{ActivePath, Tree, TreeFilter, TreeNode, TreeOptions};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::{Damage, Doubt, Gap, Label, NONE, Replay, Row};
-use crate::journal::{self, End, Journal};
+use crate::journal::{self, End, Journal, UpgradedJournal};
 use crate::model::{EntryId, EntryKind, FORMAT_VERSION, Header, SessionId};
 
 /// A handle on one session.
@@ -74,6 +74,9 @@ pub struct Refresh {
 impl Session {
     /// Opens the session at `path` with the default options. Nothing is written (SPEC 1.4).
     ///
+    /// Sessions of versions 1 and 2 are read as version 3 and cannot be appended to until they are migrated (SPEC 8.4);
+    /// the version in [`Session::header`] is the log's own.
+    ///
     /// # Errors
     ///
     /// [`ErrorKind::NotFound`], [`ErrorKind::NotASession`] or [`ErrorKind::Unsupported`]; the file is untouched.
@@ -95,11 +98,11 @@ impl Session {
     /// # Errors
     ///
     /// As [`Session::open_with`].
-    pub fn from_journal(journal: Box<dyn Journal>, options: SessionOptions) -> Result<Self> {
-        let replay = Replay::start(&*journal)?;
+    pub fn from_journal(mut journal: Box<dyn Journal>, options: SessionOptions) -> Result<Self> {
+        let mut replay = Replay::start(&*journal)?;
         if replay.header().version < FORMAT_VERSION {
-            let message = format!("a session of version {}, which must be migrated first", replay.header().version);
-            return Err(Error::new(ErrorKind::Unsupported, message).at(journal.path()));
+            journal = Box::new(UpgradedJournal::new(journal)?);
+            replay = Replay::start(&*journal)?;
         }
         let leaf = id_of(&replay, replay.index().leaf());
         let state = State { replay, base: leaf.clone(), position: leaf, branched: false, reloads: 0 };
@@ -114,7 +117,7 @@ impl Session {
             Some(damage) if self.options.strict => {
                 let message = format!("damage ({}: {}) and strict reading was asked for", damage.kind, damage.detail);
                 let error = Error::new(ErrorKind::Corrupt, message).at(self.journal.path());
-                Err(error.at_line(damage.line, damage.offset))
+                Err(error.at_line(damage.line, self.journal.stored_position(damage.offset)))
             }
             _ => Ok(()),
         }
@@ -198,7 +201,11 @@ impl Session {
     pub fn damage(&self) -> (Vec<Damage>, u64) {
         let state = self.state.lock();
         let (damage, count) = state.replay.index().damage();
-        (damage.to_vec(), count)
+        let mut damage = damage.to_vec();
+        for damage in &mut damage {
+            damage.offset = self.journal.stored_position(damage.offset);
+        }
+        (damage, count)
     }
 
     /// All places where an entry's parent is missing, in file order (SPEC 2.3).

@@ -285,7 +285,7 @@ impl Session {
 
     /// How many bytes the log has, as far as it was replayed.
     pub fn bytes(&self) -> u64 {
-        self.state.lock().replay.seen()
+        self.journal.stored_position(self.state.lock().replay.seen())
     }
 
     pub(super) fn locate(&self, rows: &[Row]) -> Vec<Locator> {

@@ -71,7 +71,7 @@ impl Session {
                 .map(|row| u64::from(table.depth(row)) + 1)
                 .max()
                 .unwrap_or(0),
-            bytes: state.replay.seen(),
+            bytes: self.journal.stored_position(state.replay.seen()),
             unchecked: state.replay.counts().unchecked,
             tokens: 0,
             cost: 0.0,

@@ -3,6 +3,7 @@
 use crate::codec::head::{self, Detail, Head, Reading};
 use crate::codec::line::{self, Chain, Seal};
 use crate::codec::scanner::Scanner;
+use crate::codec::upgrade::Upgrader;
 use crate::error::Result;
 use crate::journal::Contents;
 use crate::model::{Header, HeaderFault, Role, Timestamp, json, one_line_label};
@@ -32,6 +33,8 @@ pub(super) struct Summary {
     pub(super) damaged: bool,
     counted: u64,
     latest_allowed: i64,
+    /// Ids play no part here, so it does not matter that lines between the windows are missing.
+    upgrader: Upgrader,
 }
 
 impl Summary {
@@ -116,6 +119,7 @@ impl Summary {
             return;
         }
         let seal = Chain::default().push(content, true);
+        let upgraded = self.upgrader.line(content);
         if self.header.is_none() {
             match Header::parse(&String::from_utf8_lossy(content)) {
                 Ok(header) => self.header = Some(header),
@@ -125,8 +129,8 @@ impl Summary {
             return;
         }
         self.damaged |= matches!(seal, Seal::Wrong { .. } | Seal::Malformed);
-        match head::read(content, matches!(seal, Seal::Valid { .. })) {
-            Reading::Entry(head) => self.entry(&head, content),
+        match head::read(&upgraded, matches!(seal, Seal::Valid { .. })) {
+            Reading::Entry(head) => self.entry(&head, &upgraded),
             // A line that a window cut, or that is still being written.
             _ if !terminated => {}
             _ => self.damaged = true,
