@@ -1,5 +1,6 @@
 //! What was typed; nothing is looked up here.
 
+mod export;
 mod read;
 mod store;
 mod write;
@@ -12,7 +13,8 @@ use std::str::FromStr;
 use clap::{Args, Parser, Subcommand};
 use leaflog::{EntryId, Error};
 
-pub(crate) use read::{Context, Entries, Export, Format, Listing, Path, Show, Tree, TreeActive};
+pub(crate) use export::{Export, Format};
+pub(crate) use read::{Context, Entries, Listing, Path, Show, Tree, TreeActive};
 pub(crate) use store::{CloneArgs, Completions, CopyArgs, Delete, Demo, Fork, List, New, Restore};
 pub(crate) use write::{Append, Compact, Label, Move, Name, Speaker};
 
@@ -127,9 +129,9 @@ pub(crate) enum Command {
     ///
     /// Nothing is replaced if another session is there by now.
     Restore(Restore),
-    /// Copy the log as it is, byte for byte.
+    /// Copy the log byte for byte, or write it as Markdown or as a page for the browser.
     ///
-    /// The whole log with its header, as it is. A file that exists is never replaced.
+    /// A file that exists is never replaced.
     Export(Export),
     /// Print completions for a shell.
     Completions(Completions),
