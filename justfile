@@ -20,13 +20,17 @@ demo *ARGS:
 test *ARGS:
     cargo test {{ ARGS }}
 
-# The tests that need Node and Python, and the long ones
-test-ignored: pi
+# The tests that need Node, Python and a browser, and the long ones
+test-ignored: pi browser
     cargo test --release --tests -- --ignored
 
 # Install the pi packages that are the oracle of some tests
 pi:
     cd tests/pi && npm ci --ignore-scripts --no-audit --no-fund
+
+# Install what drives the browser of some tests; Chromium or Chrome itself must be there
+browser:
+    cd tests/browser && npm ci --ignore-scripts --no-audit --no-fund
 
 # Run the examples
 examples:

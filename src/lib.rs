@@ -86,7 +86,9 @@ pub use codec::checksum::Checksum;
 pub use error::{Error, ErrorKind, Result};
 pub use index::{Damage, DamageKind, Doubt, Gap, GapReason, Label};
 pub use journal::{APPEND_BYTES_MAX, Deleted};
-pub use model::{Entry, EntryId, EntryKind, Header, NewEntry, Origin, Position, Role, Scope, SessionId, Timestamp};
+pub use model::{
+    Content, Entry, EntryId, EntryKind, Header, NewEntry, Origin, Position, Role, Scope, SessionId, Timestamp,
+};
 pub use navigate::{
     Cancellation, CommandSummarizer, LeftBranch, Moved, NavigateOptions, Navigation, NavigationDecision,
     NavigationEvent, NavigationPlan, Navigator, Phase, PhaseGuard, PreparedBranch, Prompt, Summarized, Summarizer,

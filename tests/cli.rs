@@ -10,6 +10,8 @@ mod append;
 mod change;
 #[path = "cli/errors.rs"]
 mod errors;
+#[path = "cli/export.rs"]
+mod export;
 #[path = "cli/limits.rs"]
 mod limits;
 #[path = "cli/navigate.rs"]

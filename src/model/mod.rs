@@ -1,5 +1,6 @@
 //! Pure values: ids, times, the header, entries. No I/O, and no knowledge of lines or files.
 
+mod content;
 mod entry;
 mod header;
 mod id;
@@ -7,6 +8,7 @@ pub(crate) mod json;
 mod new_entry;
 pub(crate) mod time;
 
+pub use content::Content;
 pub(crate) use entry::message_text;
 pub use entry::{Entry, EntryKind, Role};
 pub(crate) use header::{FORMAT_VERSION, HeaderFault};

@@ -3,7 +3,7 @@ use serde_json::json;
 use crate::support::Place;
 
 /// Every command that takes a session, with arguments that are right apart from it.
-const COMMANDS: [&[&str]; 18] = [
+const COMMANDS: [&[&str]; 20] = [
     &["append", "S", "--text", "x"],
     &["append", "S", "--batch"],
     &["move", "S", "root"],
@@ -21,6 +21,8 @@ const COMMANDS: [&[&str]; 18] = [
     &["stats", "S"],
     &["info", "S"],
     &["export", "S"],
+    &["export", "S", "--format", "markdown"],
+    &["export", "S", "--format", "html"],
     &["delete", "S"],
 ];
 
@@ -147,7 +149,7 @@ fn bad_json_is_refused_without_repeating_it() {
 }
 
 /// What cannot be understood.
-const WRONG: [&[&str]; 30] = [
+const WRONG: [&[&str]; 32] = [
     &["nonsense"],
     &["tree"],
     &["tree", "S", "more"],
@@ -174,7 +176,9 @@ const WRONG: [&[&str]; 30] = [
     &["fork", "S", "--scope", "context"],
     &["new", "--id", "not/an/id"],
     &["entries", "S", "--limit", "-1"],
-    &["export", "S", "--format", "html"],
+    &["export", "S", "--format", "pdf"],
+    &["export", "S", "00000001"],
+    &["export", "S", "00000001", "--whole", "--format", "markdown"],
     &["list", "--deleted", "--tree"],
     &["restore"],
     &["completions", "tcsh"],

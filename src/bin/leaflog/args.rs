@@ -1,5 +1,6 @@
 //! What was typed; nothing is looked up here.
 
+mod export;
 mod navigate;
 mod read;
 mod repl;
@@ -16,8 +17,9 @@ use std::str::FromStr;
 use clap::{Args, Parser, Subcommand};
 use leaflog::{EntryId, Error};
 
+pub(crate) use export::{Export, Format};
 pub(crate) use navigate::Navigate;
-pub(crate) use read::{Colours, Context, Entries, Export, Format, Listing, Path, Show, Tree, TreeActive, TreeShown};
+pub(crate) use read::{Colours, Context, Entries, Listing, Path, Show, Tree, TreeActive, TreeShown};
 pub(crate) use repl::Repl;
 pub(crate) use search::Search;
 pub(crate) use store::{CloneArgs, Completions, CopyArgs, Delete, Demo, Fork, List, New, Restore};
@@ -153,9 +155,9 @@ pub(crate) enum Command {
     ///
     /// Nothing is replaced if another session is there by now.
     Restore(Restore),
-    /// Copy the log as it is, byte for byte.
+    /// Copy the log byte for byte, or write it as Markdown or as a page for the browser.
     ///
-    /// The whole log with its header, as it is. A file that exists is never replaced.
+    /// A file that exists is never replaced.
     Export(Export),
     /// Copy sessions from one place to another, byte for byte.
     ///

@@ -3,6 +3,7 @@
 mod app;
 mod args;
 mod commands;
+mod export;
 mod failure;
 mod input;
 mod output;

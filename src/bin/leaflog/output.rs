@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 pub(crate) use branches::Branches;
 pub(crate) use paint::{Paint, Painted};
-pub(crate) use text::{bytes, fitted, plain, plain_lines, terminal_columns, width};
+pub(crate) use text::{bytes, fitted, plain, plain_lines, shortened, terminal_columns, width};
 
 /// Standard output. What cannot be written there is a failure; a closed pipe is told apart later.
 pub(crate) struct Output {

@@ -1,7 +1,5 @@
 //! Commands that read.
 
-use std::path::PathBuf;
-
 use clap::{Args, ValueEnum};
 use leaflog::{EntryId, SettingsFrom};
 
@@ -141,23 +139,4 @@ pub(crate) struct Show {
 pub(crate) struct Listing {
     #[command(flatten)]
     pub(crate) session: SessionArgs,
-}
-
-#[derive(Debug, Args)]
-#[command(after_long_help = "Examples:\n  leaflog export latest > copy.jsonl\n  leaflog export 01989c -o copy.jsonl")]
-pub(crate) struct Export {
-    #[command(flatten)]
-    pub(crate) session: SessionArgs,
-    /// The format.
-    #[arg(long, value_enum, default_value_t = Format::Jsonl)]
-    pub(crate) format: Format,
-    /// Write to this new file [default: standard output].
-    #[arg(long, short, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Format {
-    /// JSON lines, as stored.
-    Jsonl,
 }

@@ -26,6 +26,14 @@ fn without(text: &str, is_unsafe: impl Fn(char) -> bool + Copy) -> Cow<'_, str> 
     Cow::Owned(kept.collect())
 }
 
+/// The first `characters_max` characters of `text`, with a sign if there are more.
+pub(crate) fn shortened(text: &str, characters_max: usize) -> String {
+    match text.char_indices().nth(characters_max) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// How many columns `text` takes on a terminal: CJK characters and emoji take two.
 pub(crate) fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
@@ -77,6 +85,12 @@ mod tests {
         assert_eq!(plain("a\nb\tc\u{1b}[2Jd\u{9b}e\u{7f}"), "a b c[2Jd e ");
         assert_eq!(plain_lines("a\nb\tc\u{1b}[2J\r"), "a\nb\tc[2J ");
         assert_eq!(plain("方案 A"), "方案 A");
+    }
+
+    #[test]
+    fn texts_are_cut_on_characters() {
+        assert_eq!(shortened("方案 A", 2), "方案…");
+        assert_eq!(shortened("方案", 2), "方案");
     }
 
     #[test]
