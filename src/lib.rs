@@ -50,6 +50,7 @@
 //! | get what the model sees | [`Session::context`], [`ContextOptions`], [`Context`] of [`Message`]s and [`Settings`]; [`to_llm`] for models |
 //! | look at the tree | [`Session::entries`], [`Session::path_entries`], [`Session::context_path`], [`Session::children`], [`Session::tips`], [`Session::tree`], [`Session::stats`] |
 //! | see what others appended | [`Session::refresh`] |
+//! | make sessions of pi's old formats writable | [`Store::migrate`], [`migrate`] |
 //! | know of damage | [`Session::damage`], [`Session::gaps`], [`Session::doubt`]; [`SessionOptions::strict`] makes it an error |
 //!
 //! # What holds
@@ -67,6 +68,7 @@
 //! locking protocol, `docs/architecture.md` how the crate is built.
 //!
 //! Unix only for now: the lock and the file identities are those of Linux and macOS.
+mod check;
 mod codec;
 mod error;
 mod index;
@@ -76,6 +78,7 @@ mod navigate;
 mod session;
 mod store;
 
+pub use check::{Migrated, migrate};
 pub use codec::checksum::Checksum;
 pub use error::{Error, ErrorKind, Result};
 pub use index::{Damage, DamageKind, Doubt, Gap, GapReason, Label};

@@ -6,9 +6,8 @@
 mod file;
 mod upgraded;
 
-pub(crate) use upgraded::UpgradedJournal;
-
 pub(crate) use file::{Draft, FileJournal, FileOptions, create_folders, rename_no_replace, sync_folder};
+pub(crate) use upgraded::UpgradedJournal;
 
 use crate::codec::scanner::Line;
 use crate::error::Result;

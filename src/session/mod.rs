@@ -31,7 +31,7 @@ pub use tree::{ActivePath, Tree, TreeNode, TreeOptions};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::{Damage, Doubt, Gap, Label, NONE, Replay, Row};
-use crate::journal::{End, FileJournal, FileOptions, Journal, UpgradedJournal};
+use crate::journal::{End, FileJournal, Journal, UpgradedJournal};
 use crate::model::{EntryId, EntryKind, FORMAT_VERSION, Header, SessionId};
 
 /// A handle on one session.
@@ -86,9 +86,7 @@ impl Session {
     ///
     /// As [`Session::open`], and [`ErrorKind::Corrupt`] if the options ask for strictness and there is damage.
     pub fn open_with(path: impl AsRef<Path>, options: SessionOptions) -> Result<Self> {
-        let file_options =
-            FileOptions { lock_wait: options.lock_wait, allow_shared_file_system: options.allow_shared_file_system };
-        Self::from_journal(Box::new(FileJournal::open(path.as_ref(), file_options)?), options)
+        Self::from_journal(Box::new(FileJournal::open(path.as_ref(), options.file())?), options)
     }
 
     fn from_journal(mut journal: Box<dyn Journal>, options: SessionOptions) -> Result<Self> {

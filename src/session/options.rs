@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::context::ContextOptions;
 use crate::error::Result;
+use crate::journal::FileOptions;
 use crate::model::{EntryId, NewEntry};
 
 /// When an append counts as done (SPEC 1.6).
@@ -77,6 +78,11 @@ impl SessionOptions {
     pub fn allow_shared_file_system(mut self, allow: bool) -> Self {
         self.allow_shared_file_system = allow;
         self
+    }
+
+    /// What the log's file needs to know.
+    pub(crate) fn file(&self) -> FileOptions {
+        FileOptions { lock_wait: self.lock_wait, allow_shared_file_system: self.allow_shared_file_system }
     }
 
     /// Calls `hook` with every entry before it is stored; only what it returns is ever written (SPEC 1.7).

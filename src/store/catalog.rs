@@ -16,6 +16,8 @@ pub struct SessionInfo {
     pub id: SessionId,
     /// The file.
     pub path: PathBuf,
+    /// The version of its format; `None` without a header.
+    pub version: Option<u64>,
     /// The project's folder; empty if the header names none.
     pub cwd: String,
     /// The name; unknown (`None`) if it is set in the middle of a large file, unless the list is exact.
@@ -122,6 +124,7 @@ fn info(path: &Path, exact: bool) -> SessionInfo {
     SessionInfo {
         id,
         path: path.to_owned(),
+        version: header.map(|header| header.version),
         cwd: header.map(|header| header.cwd.clone()).unwrap_or_default(),
         modified: summary.last_message.or(created).unwrap_or_else(file_time),
         created,

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 pub use catalog::{ListOptions, SessionInfo};
 pub use trash::Deleted;
 
+use crate::check::{Migrated, migrate};
 use crate::codec::checksum::Checksum;
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::Gap;
@@ -168,6 +169,16 @@ impl Store {
     /// [`ErrorKind::NotFound`]; [`ErrorKind::Invalid`] if several sessions fit; and as [`Session::open`].
     pub fn open(&self, name: &str) -> Result<Session> {
         Session::open_with(self.find(name)?, self.options.clone())
+    }
+
+    /// Makes the session that `name` names one of version 3, if it is of version 1 or 2 (SPEC 8.4); `None` if there is
+    /// nothing to do. The original is kept beside it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::find`] and [`migrate`](crate::migrate).
+    pub fn migrate(&self, name: &str) -> Result<Option<Migrated>> {
+        migrate(self.find(name)?, &self.options)
     }
 
     /// Forks `source` into a new session of this store (SPEC 5). The source is not touched, and its handle goes on.

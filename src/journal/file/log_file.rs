@@ -74,6 +74,12 @@ impl LogFile {
         Ok(Status::of(&metadata))
     }
 
+    /// The user and the group that the file belongs to.
+    pub(super) fn owner(&self) -> Result<(u32, u32)> {
+        let metadata = self.reading.metadata().map_err(|error| self.error("cannot read", error))?;
+        Ok((metadata.uid(), metadata.gid()))
+    }
+
     /// Fills `buffer` from `offset` on, as far as the file goes; returns how much that was.
     pub(super) fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize> {
         let mut filled = 0;

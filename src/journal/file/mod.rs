@@ -8,6 +8,7 @@ mod lock;
 mod log_file;
 mod publish;
 mod reader;
+mod swap;
 mod tail;
 mod writer;
 
