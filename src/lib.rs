@@ -54,6 +54,7 @@
 //! | go to an old entry as an editor does, with a summary of what is left | [`Navigator`] and [`Summarizer`] |
 //! | keep sessions in a database, in memory, or elsewhere | `Store::sqlite`, [`Store::in_memory`], [`Store::with_backend`], [`journal`] |
 //! | move them between stores, and with their project | [`Store::copy`], [`Session::log`], [`Store::relocate`] |
+//! | make sessions of pi's old formats writable | [`Store::migrate`], [`migrate`] |
 //! | know of damage | [`Session::damage`], [`Session::gaps`], [`Session::doubt`]; [`SessionOptions::strict`] makes it an error |
 //!
 //! # What holds
@@ -71,6 +72,7 @@
 //! locking protocol, `docs/architecture.md` how the crate is built.
 //!
 //! Unix only for now: the lock and the file identities are those of Linux and macOS.
+mod check;
 mod codec;
 #[cfg(feature = "test-util")]
 pub mod conformance;
@@ -82,6 +84,7 @@ mod navigate;
 mod session;
 mod store;
 
+pub use check::{Migrated, migrate};
 pub use codec::checksum::Checksum;
 pub use error::{Error, ErrorKind, Result};
 pub use index::{Damage, DamageKind, Doubt, Gap, GapReason, Label};

@@ -1,4 +1,5 @@
-//! The one-way order of the layers, read from the sources: error and model, codec, journal, index, session, store.
+//! The one-way order of the layers, read from the sources: error and model, codec, journal, index, session, check and
+//! navigate, store.
 //!
 //! A layer may name itself and the layers before it. `lib.rs` only re-exports, the command line sees the public API
 //! only, files are touched in a few places, and the time is asked for in one.
@@ -8,17 +9,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The layers with their ranks. `error` and `model` see each other: an error may carry an entry's id.
-const RANKS: [(&str, u8); 9] = [
+const RANKS: [(&str, u8); 10] = [
     ("error", 0),
     ("model", 0),
     ("codec", 1),
     ("journal", 2),
     ("index", 3),
     ("session", 4),
-    ("store", 5),
     ("navigate", 5),
+    ("check", 5),
+    ("store", 6),
     // The suite for backends, which is of no use to the others.
-    ("conformance", 6),
+    ("conformance", 7),
 ];
 
 /// What touches files, and the only library files that may.
@@ -33,13 +35,14 @@ const FILE_ACCESS: [&str; 9] = [
     ".read_dir()",
     ".canonicalize()",
 ];
-const FILE_ACCESS_ALLOWED: [&str; 8] = [
+const FILE_ACCESS_ALLOWED: [&str; 9] = [
     "journal/file/database_file.rs",
     "journal/file/file_system.rs",
     "journal/file/folder.rs",
     "journal/file/lock.rs",
     "journal/file/log_file.rs",
     "journal/file/publish.rs",
+    "journal/file/swap.rs",
     "journal/file/trash.rs",
     "journal/file/writer.rs",
 ];

@@ -846,7 +846,6 @@ fn what_is_no_session_is_refused_and_left_alone() {
         (user("e1", None) + "\n", ErrorKind::NotASession),
         ("{broken\n".to_owned() + &user("e1", None) + "\n", ErrorKind::NotASession),
         (foreign, ErrorKind::Unsupported),
-        (HEADER.replace("\"version\":3", "\"version\":2") + "\n", ErrorKind::Unsupported),
     ];
     for (text, expected) in cases {
         let file = Log::of(&text);

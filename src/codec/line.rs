@@ -86,9 +86,14 @@ impl Chain {
 
 /// Seals `record` (a JSON object on one line, without its line feed).
 pub(crate) fn seal(record: &str, prev: Checksum) -> (Vec<u8>, Checksum) {
-    debug_assert!(record.starts_with('{') && record.ends_with('}') && !record.contains('\n'));
+    seal_bytes(record.as_bytes(), prev)
+}
+
+/// The same for a record that need not be UTF-8, since another program wrote most of it.
+pub(crate) fn seal_bytes(record: &[u8], prev: Checksum) -> (Vec<u8>, Checksum) {
+    debug_assert!(record.starts_with(b"{") && record.ends_with(b"}") && !record.contains(&b'\n'));
     let mut line = Vec::with_capacity(record.len() + SEAL_BYTES);
-    line.extend_from_slice(&record.as_bytes()[..record.len() - 1]);
+    line.extend_from_slice(&record[..record.len() - 1]);
     line.extend_from_slice(format!(r#","prev":"{prev}""#).as_bytes());
     let crc = Checksum::of(&line);
     line.extend_from_slice(format!(r#","crc":"{crc}"}}"#).as_bytes());

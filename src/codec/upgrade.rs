@@ -127,7 +127,6 @@ impl Upgrader {
 }
 
 /// The header `line` as version 3 has it, without what may stand around it.
-#[cfg_attr(not(test), expect(dead_code, reason = "for migrating, which follows"))]
 pub(crate) fn upgrade_header(line: &[u8]) -> Vec<u8> {
     let content = line::content(line).trim_ascii();
     let text = same_length(content);

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub use backend::{Backend, Deleted, Listed, NewJournal, OpenOptions, Sink};
-pub(crate) use file::FileBackend;
+pub(crate) use file::{FileBackend, FileJournal};
 pub use memory::Memory;
 #[cfg(feature = "sqlite")]
 pub use sqlite::Sqlite;

@@ -16,6 +16,8 @@ pub struct SessionInfo {
     pub id: SessionId,
     /// What opens it: the file, or a name that its backend has for it.
     pub path: PathBuf,
+    /// The version of its format; `None` without a header.
+    pub version: Option<u64>,
     /// The project's folder, where it was relocated to last; empty if the header names none.
     pub cwd: String,
     /// The name; unknown (`None`) if it is set in the middle of a large file, unless the list is exact.
@@ -130,6 +132,7 @@ impl Store {
         SessionInfo {
             id,
             path: listed.path.clone(),
+            version: header.map(|header| header.version),
             cwd: cwd.unwrap_or_default(),
             modified: summary.last_message.or(created).unwrap_or_else(written),
             created,

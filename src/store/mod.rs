@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 pub use catalog::{ListOptions, SessionInfo};
 
+use crate::check::{Migrated, migrate};
 use crate::codec::checksum::Checksum;
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::Gap;
@@ -218,6 +219,16 @@ impl Store {
 
     fn journal(&self, path: &Path) -> Result<Box<dyn Journal>> {
         self.backend.open(path, self.options.of_journal())
+    }
+
+    /// Makes the session that `name` names one of version 3, if it is of version 1 or 2 (SPEC 8.4); `None` if there is
+    /// nothing to do. The original is kept beside it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::find`] and [`migrate`](crate::migrate).
+    pub fn migrate(&self, name: &str) -> Result<Option<Migrated>> {
+        migrate(self.find(name)?, &self.options)
     }
 
     /// Forks `source` into a new session of this store (SPEC 5). The source is not touched, and its handle goes on.

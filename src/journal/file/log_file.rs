@@ -71,6 +71,12 @@ impl LogFile {
         Ok(Status::of(&metadata))
     }
 
+    /// The user and the group that the file belongs to.
+    pub(super) fn owner(&self) -> Result<(u32, u32)> {
+        let metadata = self.reading.metadata().map_err(|error| self.error("cannot read", error))?;
+        Ok((metadata.uid(), metadata.gid()))
+    }
+
     /// The descriptor for appending, opened and put to the `check` at the first call. `None` if the path names another
     /// file by now.
     pub(super) fn appending(&self, check: impl Fn(&File) -> Result<()>) -> Result<Option<Arc<File>>> {

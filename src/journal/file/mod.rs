@@ -11,6 +11,7 @@ mod lock;
 mod log_file;
 mod naming;
 mod publish;
+mod swap;
 mod tail;
 mod trash;
 mod writer;

@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
@@ -24,7 +24,8 @@ impl Draft {
     /// Starts a file in `folder`, under a name that no reader takes for a session.
     pub(super) fn start(folder: &Path) -> Result<Self> {
         let path = folder.join(format!(".{}.tmp", Uuid::new_v4().simple()));
-        let file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&path);
+        // Appending, since a swapped log is finished when others may append to it already.
+        let file = OpenOptions::new().append(true).create_new(true).mode(FILE_MODE).open(&path);
         let file = file.map_err(|error| Error::io("cannot create a file in", folder, error))?;
         let draft = Self { path, file: io::BufWriter::with_capacity(1 << 20, file), published: false };
         // Set again: the process's umask has no say in it.
@@ -38,15 +39,56 @@ impl Draft {
         self.file.write_all(bytes).map_err(|error| Error::io("cannot write", &self.path, error))
     }
 
+    /// Makes durable what was written so far.
+    pub(super) fn sync(&mut self) -> Result<()> {
+        let synced = self.file.flush().and_then(|()| self.file.get_ref().sync_all());
+        synced.map_err(|error| Error::io("cannot write", &self.path, error))
+    }
+
+    /// Gives the file to the owner (user and group) of the log whose place it takes.
+    pub(super) fn give_to(&self, owner: (u32, u32)) -> Result<()> {
+        let file = self.file.get_ref();
+        let failed = |error| Error::io("cannot keep the owner of the log in", &self.path, error);
+        let metadata = file.metadata().map_err(failed)?;
+        if (metadata.uid(), metadata.gid()) == owner {
+            return Ok(());
+        }
+        std::os::unix::fs::fchown(file, Some(owner.0), Some(owner.1)).map_err(failed)
+    }
+
+    /// Takes the writer's lock on the file, until what is returned is dropped with the draft itself.
+    pub(super) fn lock(&self) -> Result<DraftLock> {
+        let locked = self.file.get_ref().try_clone().and_then(|file| {
+            fs2::FileExt::try_lock_exclusive(&file)?;
+            Ok(DraftLock(file))
+        });
+        locked.map_err(|error| Error::io("cannot lock", &self.path, error))
+    }
+
+    /// Gives the file the name of a log that is there. Durable when the folder was synced.
+    pub(super) fn replace(&mut self, path: &Path) -> Result<()> {
+        fs::rename(&self.path, path).map_err(|error| Error::io("cannot replace", path, error))?;
+        self.published = true;
+        Ok(())
+    }
+
     /// Gives the file its name, durably. Fails if the name is taken.
     pub(super) fn publish(mut self, path: &Path) -> Result<()> {
-        let failed = |error| Error::io("cannot write", path, error);
-        self.file.flush().map_err(failed)?;
         // ORDER: content before name, or a power cut could leave the name with nothing behind it.
-        self.file.get_ref().sync_all().map_err(failed)?;
+        self.sync()?;
         rename_no_replace(&self.path, path)?;
         self.published = true;
         sync_folder(path.parent().unwrap_or(Path::new(".")))
+    }
+}
+
+/// The held lock on a draft.
+pub(super) struct DraftLock(File);
+
+impl Drop for DraftLock {
+    fn drop(&mut self) {
+        // If the unlock fails, closing the draft unlocks it.
+        let _ = fs2::FileExt::unlock(&self.0);
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::lock::LogLock;
-use super::log_file::{self, LogFile};
+use super::log_file::{self, LogFile, Status};
 use super::tail::{Aftermath, Tail};
 use super::{FileJournal, file_system};
 use crate::error::{Error, ErrorKind, Result};
@@ -24,6 +24,11 @@ pub(super) struct FileTurn<'a> {
 impl<'a> FileTurn<'a> {
     /// Takes the lock on the file that the path names, and makes sure that it still names it then.
     pub(super) fn take(journal: &'a FileJournal) -> Result<Self> {
+        Self::take_if(journal, &|status| status.hard_links <= 1)
+    }
+
+    /// As [`FileTurn::take`], with another view of which names a log may have.
+    pub(super) fn take_if(journal: &'a FileJournal, may_be_written: &dyn Fn(&Status) -> bool) -> Result<Self> {
         let deadline = Instant::now() + journal.options.lock_wait;
         loop {
             let file = Arc::clone(&journal.opened.lock());
@@ -40,13 +45,18 @@ impl<'a> FileTurn<'a> {
                 journal.current()?;
                 continue;
             }
-            if status.hard_links > 1 {
+            if !may_be_written(&status) {
                 let message = "the log has several hard links and is read-only; copy it to a file of its own";
                 return Err(Error::new(ErrorKind::Denied, message).at(&journal.path));
             }
             let end = End { position: status.size, generation: file.generation() };
             return Ok(Self { journal, file, lock, end });
         }
+    }
+
+    /// The file that is locked.
+    pub(super) fn log_file(&self) -> &LogFile {
+        &self.file
     }
 
     fn opening(&self, end: u64) -> Result<&'static [u8]> {

@@ -1,0 +1,5 @@
+//! What looks at or mends whole logs.
+
+mod migrate;
+
+pub use migrate::{Migrated, migrate};
