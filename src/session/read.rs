@@ -159,6 +159,13 @@ impl Session {
         Entries { session: self, rows: Rows::Range(start..end), page: VecDeque::new() }
     }
 
+    /// The ids of the newest `count` entries of the file, newest first. Reads nothing from the log.
+    pub fn newest_ids(&self, count: usize) -> Vec<EntryId> {
+        let state = self.state.lock();
+        let table = &state.replay.index().table;
+        (0..table.len()).rev().take(count).map(|row| table.id(row)).collect()
+    }
+
     /// The entry `id`.
     ///
     /// # Errors

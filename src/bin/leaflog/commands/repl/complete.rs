@@ -24,10 +24,7 @@ impl Completion {
     pub(super) fn of(session: Option<&Session>) -> Self {
         let Some(session) = session else { return Self::default() };
         let mut entries: Vec<_> = session.labels().into_iter().map(|(_, label)| quoted(&label.text)).collect();
-        // Whatever cannot be read cannot be completed; the command itself says why.
-        let ids = session.entries().filter_map(Result::ok).map(|entry| entry.id().to_string());
-        let ids: Vec<_> = ids.collect();
-        entries.extend(ids.into_iter().rev().take(ENTRIES_MAX));
+        entries.extend(session.newest_ids(ENTRIES_MAX).iter().map(ToString::to_string));
         entries.extend(["leaf", "root"].map(str::to_owned));
         Self { entries }
     }

@@ -38,13 +38,9 @@ pub(super) fn entry(session: &Session, name: &str) -> leaflog::Result<EntryId> {
         [] => {}
         several => return Err(ambiguous(name, "labels", several.iter().map(|(id, _)| id.clone()))),
     }
-    let mut fitting = Vec::new();
-    for entry in session.entries() {
-        let id = entry?.id().clone();
-        if id.to_string().starts_with(name) {
-            fitting.push(id);
-        }
-    }
+    let mut fitting = session.newest_ids(usize::MAX);
+    fitting.retain(|id| id.to_string().starts_with(name));
+    fitting.reverse();
     match fitting.as_slice() {
         [id] => Ok(id.clone()),
         [] => Err(not_found(&format!("there is no entry {name:?}; 'tree' shows the ids"))),
