@@ -160,3 +160,22 @@ fn an_id_that_could_leave_the_store_is_not_copied() {
         assert!(copy.path().starts_with(folder.path()) && !copy.path().to_string_lossy().contains(".."));
     }
 }
+
+#[test]
+fn a_name_that_is_set_at_the_very_moment_of_a_relocation_stays() {
+    let (_folder, store) = store();
+    let session = store.create(CreateOptions::new("/old")).unwrap();
+    session.append(next()).unwrap();
+    let (other, calls) = (open(session.path()), std::sync::atomic::AtomicUsize::new(0));
+    // The hook runs after the name was read and before the entry that states it again is written.
+    let hook = move |entry: NewEntry| {
+        if calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 0 {
+            other.set_name("just now")?;
+        }
+        Ok(entry)
+    };
+    let session = common::open_with(session.path(), common::options().before_write(hook)).unwrap();
+    session.set_cwd("/new".as_ref()).unwrap();
+    let again = assert_reopens_alike(&session);
+    assert_eq!((again.cwd().to_str(), again.name().as_deref()), (Some("/new"), Some("just now")));
+}
