@@ -1,5 +1,6 @@
 //! What was typed; nothing is looked up here.
 
+mod migrate;
 mod read;
 mod store;
 mod write;
@@ -12,6 +13,7 @@ use std::str::FromStr;
 use clap::{Args, Parser, Subcommand};
 use leaflog::{EntryId, Error};
 
+pub(crate) use migrate::Migrate;
 pub(crate) use read::{Context, Entries, Export, Format, Listing, Path, Show, Tree, TreeActive};
 pub(crate) use store::{CloneArgs, Completions, CopyArgs, Delete, Demo, Fork, List, New, Restore};
 pub(crate) use write::{Append, Compact, Label, Move, Name, Speaker};
@@ -131,6 +133,10 @@ pub(crate) enum Command {
     ///
     /// The whole log with its header, as it is. A file that exists is never replaced.
     Export(Export),
+    /// Make a session of pi's versions 1 and 2 one of today's, which can be appended to.
+    ///
+    /// The entries keep the ids that reading has shown, and the original is kept beside the session.
+    Migrate(Migrate),
     /// Print completions for a shell.
     Completions(Completions),
 }

@@ -12,6 +12,7 @@ mod fork;
 mod info;
 mod label;
 mod list;
+mod migrate;
 mod move_to;
 mod name;
 mod new;
@@ -49,6 +50,7 @@ pub(crate) fn run(app: &mut App, command: Command) -> Result<(), Failure> {
         Command::Delete(args) => delete::run(app, &args),
         Command::Restore(args) => restore::run(app, &args),
         Command::Export(args) => export::run(app, &args),
+        Command::Migrate(args) => migrate::run(app, args),
         Command::Completions(args) => completions::run(app, &args),
     }
 }
