@@ -1,6 +1,7 @@
 //! What was typed; nothing is looked up here.
 
 mod export;
+mod migrate;
 mod navigate;
 mod read;
 mod repl;
@@ -18,6 +19,7 @@ use clap::{Args, Parser, Subcommand};
 use leaflog::{EntryId, Error};
 
 pub(crate) use export::{Export, Format};
+pub(crate) use migrate::Migrate;
 pub(crate) use navigate::Navigate;
 pub(crate) use read::{Colours, Context, Entries, Listing, Path, Show, Tree, TreeActive, TreeShown};
 pub(crate) use repl::Repl;
@@ -174,6 +176,10 @@ pub(crate) enum Command {
     /// The session keeps its id, and an entry in its log says where its project is. Programs that have it open must open
     /// it again.
     Relocate(Relocate),
+    /// Make a session of pi's versions 1 and 2 one of today's, which can be appended to.
+    ///
+    /// The entries keep the ids that reading has shown, and the original is kept beside the session.
+    Migrate(Migrate),
     /// Print completions for a shell.
     Completions(Completions),
 }

@@ -14,6 +14,7 @@ mod import;
 mod info;
 mod label;
 mod list;
+mod migrate;
 mod move_to;
 mod name;
 mod navigate;
@@ -61,6 +62,7 @@ pub(crate) fn run(app: &mut App, command: Command) -> Result<(), Failure> {
         Command::Copy(args) => copy::run(app, &args),
         Command::Import(args) => import::run(app, &args),
         Command::Relocate(args) => relocate::run(app, &args),
+        Command::Migrate(args) => migrate::run(app, args),
         Command::Completions(args) => completions::run(app, &args),
     }
 }
