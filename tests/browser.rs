@@ -122,7 +122,7 @@ fn thousand_entries(session: &Session) -> Value {
         "hostile": hostile,
         "leaf": rest.last().unwrap().to_string(),
         "odd": odd.to_string(), "tool": tool.to_string(),
-        "early": early[0].to_string(), "left": left.last().unwrap().to_string(),
+        "early": early[0].to_string(), "left": left.last().unwrap().to_string(), "leftMiddle": left[40].to_string(),
         "long": tips.last().unwrap().id.to_string(),
         "active": session.path_ids(None).unwrap().iter().map(ToString::to_string).collect::<Vec<_>>(),
         "leftPath": session.path_ids(left.last()).unwrap().iter().map(ToString::to_string).collect::<Vec<_>>(),

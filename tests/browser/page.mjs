@@ -47,6 +47,24 @@ const checks = {
     assert.deepEqual(await shownIds(), expected.active);
   },
 
+  async 'a click inside a branch shows it to its tip, and the entry'() {
+    await row(expected.leftMiddle).click();
+    assert.deepEqual(await shownIds(), expected.leftPath);
+    assert.equal(await page.locator('article.chosen').getAttribute('id'), `entry-${numberOf.get(expected.leftMiddle)}`);
+    await row(expected.active[10]).click();
+    assert.deepEqual(await shownIds(), expected.active);
+  },
+
+  async 'where the path branches the other ways are buttons'() {
+    const button = page.locator('.ways button').first();
+    const words = await button.textContent();
+    await button.click();
+    assert.match(await page.locator('#status').textContent(), /^A branch that is not active: /);
+    const chosen = await page.locator('article.chosen').textContent();
+    assert.ok(words.startsWith('Result of bash: ') && chosen.includes('Result of bash'), words);
+    await page.getByRole('button', { name: 'Show the active path' }).click();
+  },
+
   async 'the keyboard alone shows another branch'() {
     await page.reload();
     await page.keyboard.press('Tab');

@@ -112,6 +112,7 @@ fn no_text_leaves_its_place_in_markdown() {
             (None, ticks) if ticks.starts_with("```") => fence = Some(ticks),
             (Some(opening), ticks) if ticks == opening => fence = None,
             (None, _) if !line.starts_with('>') => open.push(line),
+            (None, _) => assert!(!line.contains("<script"), "{document}"),
             _ => {}
         }
     }
