@@ -12,6 +12,8 @@ mod change;
 mod errors;
 #[path = "cli/limits.rs"]
 mod limits;
+#[path = "cli/migrate.rs"]
+mod migrate;
 #[path = "cli/read.rs"]
 mod read;
 #[path = "cli/sessions.rs"]
