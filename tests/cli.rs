@@ -14,6 +14,8 @@ mod errors;
 mod export;
 #[path = "cli/limits.rs"]
 mod limits;
+#[path = "cli/migrate.rs"]
+mod migrate;
 #[path = "cli/navigate.rs"]
 mod navigate;
 #[path = "cli/read.rs"]
