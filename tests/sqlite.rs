@@ -196,6 +196,29 @@ fn an_append_into_a_database_that_is_no_longer_at_its_path_is_never_acknowledged
 }
 
 #[test]
+fn a_live_database_is_opened_through_sqlite_only() {
+    // Under a name of a session's file, in a folder that a store of files lists.
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("sessions.jsonl");
+    let store = Store::sqlite(&file).unwrap();
+    let session = store.create(CreateOptions::new("/project")).unwrap();
+    // POSIX locks are dropped when a process closes any descriptor of the file; this lock would be lost then.
+    let hog = Connection::open(&file).unwrap();
+    hog.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let error = Session::open(&file).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotASession);
+    assert!(error.to_string().contains("sqlite:FILE#ID"), "{error}");
+    let listed = Store::new(folder.path()).list(&ListOptions::new()).unwrap();
+    assert!(listed.len() == 1 && listed[0].damaged);
+    let mut child = common::child("try", &[("PATH", &session.path().display())]);
+    assert!(child.status().unwrap().success(), "the lock is still held");
+    hog.execute_batch("COMMIT").unwrap();
+    drop((hog, session, store));
+    // Closed, it is a file like any other that is no session.
+    assert_eq!(kind(Session::open(&file)), ErrorKind::NotASession);
+}
+
+#[test]
 fn a_damaged_line_is_reported_as_in_a_file() {
     let (_folder, file, store) = database();
     let session = store.create(CreateOptions::new("/project")).unwrap();
@@ -248,6 +271,11 @@ fn processes_share_a_database_and_one_that_is_killed_loses_only_what_it_was_writ
 
 #[test]
 fn a_child_plays_its_role() {
+    if common::role().as_deref() == Some("try") {
+        let options = SessionOptions::new().lock_wait(Duration::from_millis(50));
+        let session = Session::open_with(argument("PATH"), options).unwrap();
+        assert_eq!(kind(session.append(next())), ErrorKind::Locked);
+    }
     if common::role().as_deref() == Some("append") {
         let session = Session::open_with(argument("PATH"), SessionOptions::new()).unwrap();
         let (name, mut number) = (argument("NAME"), 0);

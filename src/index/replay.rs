@@ -18,6 +18,9 @@ const FINGERPRINT_BYTES_MAX: u64 = 64 << 10;
 /// How many bytes may stand before the header.
 const HEADER_SEARCH_BYTES_MAX: u64 = 1 << 20;
 
+/// What the file of a SQLite database begins with (sqlite.org/fileformat.html).
+const DATABASE_MAGIC: &[u8] = b"SQLite format 3\0";
+
 /// The state of a log up to a watermark.
 pub(crate) struct Replay {
     index: Index,
@@ -235,6 +238,10 @@ impl Replay {
                 Err(Error::new(ErrorKind::Unsupported, message).at(journal.path()))
             }
             Err(HeaderFault::NotAHeader) => {
+                if content.starts_with(DATABASE_MAGIC) {
+                    // Lines of logs may stand anywhere in it.
+                    return not_a_session("not a session but a database; name its sessions `sqlite:FILE#ID`:");
+                }
                 let whole = matches!(head::slow(content), Reading::Entry(_) | Reading::NotAnEntry);
                 if whole || line.end() > HEADER_SEARCH_BYTES_MAX {
                     return not_a_session("not a session: it does not begin with a header");

@@ -3,6 +3,7 @@
 //! A live database file is never opened here: closing any descriptor of it would drop the POSIX locks that this
 //! process holds through others.
 
+use std::collections::BTreeMap;
 use std::fs::{OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
@@ -14,6 +15,36 @@ use super::log_file::{self, Identity};
 use super::publish::{FILE_MODE, create_folders, sync_folder};
 use super::{file_system, gone_or};
 use crate::error::{Error, ErrorKind, Result};
+
+/// The databases that this process has open, and how often.
+static LIVE: Mutex<BTreeMap<Identity, usize>> = Mutex::new(BTreeMap::new());
+
+/// Whether this process has the file open as a database.
+pub(super) fn is_live_database(identity: Identity) -> bool {
+    LIVE.lock().contains_key(&identity)
+}
+
+/// Says that a file is open as a database, until it is dropped.
+pub(crate) struct LiveDatabase(Identity);
+
+impl LiveDatabase {
+    pub(crate) fn new(identity: Identity) -> Self {
+        *LIVE.lock().entry(identity).or_default() += 1;
+        Self(identity)
+    }
+}
+
+impl Drop for LiveDatabase {
+    fn drop(&mut self) {
+        let mut live = LIVE.lock();
+        if let Some(count) = live.get_mut(&self.0) {
+            *count -= 1;
+            if *count == 0 {
+                live.remove(&self.0);
+            }
+        }
+    }
+}
 
 /// Makes an empty file, private and durable, for a database to be in, unless there is one.
 pub(crate) fn create_database_file(path: &Path) -> Result<()> {

@@ -50,7 +50,13 @@ pub(super) struct LogFile {
 impl LogFile {
     pub(super) fn open(path: &Path, generation: u64) -> Result<Self> {
         // Looking first keeps a pipe or a device from being opened, which could block or have effects.
-        status(path)?;
+        let seen = status(path)?;
+        #[cfg(feature = "sqlite")]
+        if super::database_file::is_live_database(seen.identity) {
+            // Closing it again would drop the locks of this process's connections.
+            let message = "not a session but a database that is open here; name its sessions `sqlite:FILE#ID`:";
+            return Err(Error::new(ErrorKind::NotASession, message).at(path));
+        }
         let reading = File::open(path).map_err(|error| Error::io("cannot open", path, error))?;
         let metadata = reading.metadata().map_err(|error| Error::io("cannot open", path, error))?;
         let identity = Status::of(&metadata).identity;

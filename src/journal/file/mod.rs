@@ -25,7 +25,7 @@ use super::{Contents, End, Journal, OpenOptions, Stored, Turn};
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "sqlite")]
 pub(crate) use database_file::{
-    check_database_file_system, check_database_in_place, create_database_file, database_identity,
+    LiveDatabase, check_database_file_system, check_database_in_place, create_database_file, database_identity,
 };
 pub(crate) use folder::FileBackend;
 #[cfg(feature = "sqlite")]

@@ -8,7 +8,7 @@ use parking_lot::{FairMutex, FairMutexGuard, Mutex, MutexGuard};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row, params};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::journal::file::{Identity, check_database_in_place, database_identity};
+use crate::journal::file::{Identity, LiveDatabase, check_database_in_place, database_identity};
 
 /// What the header of the database file says of whose it is: "leaf".
 const APPLICATION_ID: i32 = 0x6C65_6166;
@@ -61,17 +61,25 @@ pub(super) struct Database {
     identity: Identity,
     reader: Mutex<Connection>,
     writer: FairMutex<Option<Connection>>,
+    // Dropped last: until the connections are closed the file is no one else's to open.
+    _live: LiveDatabase,
 }
 
 impl Database {
     /// Opens the database in `file`; `None` if there is none.
     pub(super) fn open(file: &Path) -> Result<Option<Self>> {
         let Some(identity) = database_identity(file)? else { return Ok(None) };
+        let live = LiveDatabase::new(identity);
         let reader = connect(file)?;
         let application: i32 = pragma(&reader, file, "application_id")?;
         let version: i32 = pragma(&reader, file, "user_version")?;
-        let database =
-            Self { file: file.to_owned(), identity, reader: Mutex::new(reader), writer: FairMutex::new(None) };
+        let database = Self {
+            file: file.to_owned(),
+            identity,
+            reader: Mutex::new(reader),
+            writer: FairMutex::new(None),
+            _live: live,
+        };
         database.check_in_place()?;
         match (application, version) {
             (APPLICATION_ID, TABLES_VERSION) => Ok(Some(database)),
