@@ -26,6 +26,10 @@ const HOSTILE: [&str; 9] = [
 
 const TOOL_OUTPUT: &str = "running 12 tests\ntest recovery::a_torn_tail ... ok\n";
 
+/// A PNG of one pixel.
+const PICTURE: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
 /// Browsers that are looked for if `LEAFLOG_BROWSER` names none.
 const BROWSERS: [&str; 3] =
     ["/usr/bin/chromium", "/usr/bin/google-chrome", "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"];
@@ -116,12 +120,18 @@ fn thousand_entries(session: &Session) -> Value {
     let call = r#"{"role":"assistant","content":[{"type":"toolCall","id":"x","name":"</script><b>","arguments":{"<i>":"</script><img src=x onerror=window.harmed=7>"}}]}"#;
     let tool = session.append(NewEntry::message(call).unwrap()).unwrap().id;
     session.set_label(&tool, "</script><script>window.harmed=8</script>").unwrap();
+    let pictures = json!({"role": "user", "content": [
+        {"type": "image", "mimeType": "image/png", "data": PICTURE},
+        {"type": "image", "mimeType": "image/svg+xml", "data": "PHN2ZyBvbmxvYWQ9ImFsZXJ0KDEpIi8+"}
+    ]});
+    let pictures = session.append(NewEntry::message(&pictures.to_string()).unwrap()).unwrap().id;
     let rest = talk(session, "End", 1000 - session.entries().count(), &mut random);
     json!({
         "treeEntries": session.tree(&leaflog::TreeOptions::new()).unwrap().count(),
         "hostile": hostile,
         "leaf": rest.last().unwrap().to_string(),
         "odd": odd.to_string(), "tool": tool.to_string(),
+        "pictures": pictures.to_string(),
         "early": early[0].to_string(), "left": left.last().unwrap().to_string(), "leftMiddle": left[40].to_string(),
         "long": tips.last().unwrap().id.to_string(),
         "active": session.path_ids(None).unwrap().iter().map(ToString::to_string).collect::<Vec<_>>(),
@@ -139,4 +149,17 @@ fn a_page_of_a_thousand_entries_shows_every_branch_by_mouse_and_keyboard_and_doe
         fs::copy(&page, copy).unwrap();
     }
     check("page.mjs", &page, &expected);
+}
+
+#[test]
+#[ignore = "needs Node, Chromium or Chrome, and playwright-core: npm ci --ignore-scripts in tests/browser"]
+fn a_page_of_a_long_path_is_filled_in_where_it_is_looked_at() {
+    let (folder, _store, session) = session();
+    let path = talk(&session, "Long", 3000, &mut Random::new(11));
+    let page = export(&session, folder.path(), &[&path[1234].to_string()]);
+    check(
+        "long.mjs",
+        &page,
+        &json!({"opensAt": 1234, "path": path.iter().map(ToString::to_string).collect::<Vec<_>>()}),
+    );
 }

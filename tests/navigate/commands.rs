@@ -142,7 +142,12 @@ fn a_time_limit_and_an_early_end_reach_the_whole_process_group() {
 #[test]
 fn a_process_that_left_the_group_and_holds_the_output_is_not_waited_for() {
     let start = Instant::now();
-    let message = failure(run(&CommandSummarizer::shell("setsid sleep 8 & echo done"), ""));
+    let folder = tempfile::tempdir().unwrap();
+    let left = folder.path().join("left").display().to_string();
+    // Whoever has not left the group by the time that the program ends is killed with it.
+    let script =
+        format!("setsid sh -c 'touch {left}; exec sleep 8' & while [ ! -e {left} ]; do sleep 0.01; done; echo done");
+    let message = failure(run(&CommandSummarizer::shell(script), ""));
     assert!(message.contains("keeps its output open"), "{message}");
     assert!(start.elapsed() < Duration::from_secs(6));
 }

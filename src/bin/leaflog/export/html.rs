@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::output::shortened;
 
 const BODY: &str = include_str!("page.html");
-const SCRIPT: &str = include_str!("page.js");
+const SCRIPT: &str = concat!(include_str!("parts.js"), include_str!("page.js"));
 const STYLE: &str = include_str!("page.css");
 
 /// How many characters of an entry the tree shows.

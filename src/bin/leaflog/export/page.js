@@ -1,13 +1,10 @@
-'use strict';
-// Everything that a session holds is put into the page as text, by textContent, and never as markup.
+// The tree, the path that is shown, and how one goes from branch to branch.
 (() => {
-  const OUTPUT_LINES_OPEN = 14;
-  const OUTPUT_CHARACTERS_OPEN = 1500;
-  const PROSE_CHARACTERS_OPEN = 20000;
+  const { LETTERS, badge, count, element, isolated, shortened, shownPart, shownTime, visible } = parts;
   const LEVELS_INDENTED = 16;
-  const PREVIEW_CHARACTERS = 60;
-  const LETTERS = { user: 'U', assistant: 'A', tool: 'T', system: 'S', other: 'O', summary: 'Σ', note: '·' };
-  const PICTURES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
+  // Longer paths are filled in where they are looked at.
+  const ENTRIES_AT_ONCE = 1000;
+  const ENTRIES_IN_CHUNK = 200;
 
   const byId = (id) => document.getElementById(id);
   const session = JSON.parse(byId('session').textContent);
@@ -30,149 +27,6 @@
     const parent = nodes[nodes[index].parent];
     if (parent) parent.end = Math.max(parent.end, nodes[index].end);
   }
-
-  // Text.
-
-  const element = (name, className, ...content) => {
-    const made = document.createElement(name);
-    if (className) made.className = className;
-    made.append(...content);
-    return made;
-  };
-
-  /** Line feeds are the only line breaks, and control characters become their pictures. */
-  const visible = (text) => text.replace(/\r\n?/g, '\n').replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g,
-    (character) => String.fromCharCode(character === '\u007f' ? 0x2421 : 0x2400 + character.charCodeAt(0)));
-
-  const count = (number, one, more) => `${number.toLocaleString('en')} ${number === 1 ? one : more}`;
-  const lineCount = (text) => text.split('\n').length;
-  const shortened = (text) => (text.length > PREVIEW_CHARACTERS ? `${text.slice(0, PREVIEW_CHARACTERS).toWellFormed?.() ?? ''}…` : text);
-  const isolated = (className, text) => element('bdi', className, visible(text));
-
-  const shownTime = (time) => {
-    const made = element('time', '', time.replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?Z$/, '$1 $2 UTC'));
-    made.dateTime = time;
-    return made;
-  };
-
-  const folded = (className, summary, makeContent) => {
-    const details = element('details', className, element('summary', '', ...summary));
-    details.append(makeContent());
-    return details;
-  };
-
-  /** Inline code and bold of a run of prose. */
-  const inlines = (text) => {
-    const parts = [];
-    let from = 0;
-    for (const found of text.matchAll(/`([^`\n]+)`|\*\*([^*\n]+)\*\*/g)) {
-      parts.push(text.slice(from, found.index), element(found[1] ? 'code' : 'strong', '', found[1] ?? found[2]));
-      from = found.index + found[0].length;
-    }
-    parts.push(text.slice(from));
-    return parts.filter((part) => part !== '');
-  };
-
-  const paragraph = (className, text) => {
-    const made = element('div', className, ...inlines(text));
-    made.dir = 'auto';
-    return made;
-  };
-
-  const pre = (text) => {
-    const made = element('pre', '', text);
-    made.dir = 'auto';
-    // What scrolls must be reachable by the keyboard.
-    made.tabIndex = 0;
-    return made;
-  };
-
-  /** The little of Markdown that helps reading: fenced code and headings on lines of their own. */
-  const prose = (text) => {
-    const made = element('div', 'text');
-    let lines = [];
-    let fence = null;
-    const flush = (isCode) => {
-      if (isCode) made.append(pre(lines.join('\n')));
-      else if (lines.length > 0) made.append(paragraph('prose', lines.join('\n')));
-      lines = [];
-    };
-    for (const line of text.split('\n')) {
-      const mark = /^ {0,3}(`{3,}|~{3,})([^`]*)$/.exec(line);
-      if (fence === null && mark) {
-        flush(false);
-        fence = mark[1];
-      } else if (fence !== null && mark && mark[1].startsWith(fence) && mark[2].trim() === '') {
-        flush(true);
-        fence = null;
-      } else if (fence === null && /^#{1,6} \S/.test(line)) {
-        flush(false);
-        made.append(paragraph('prose heading', line.replace(/^#+ /, '')));
-      } else if (fence === null && line.trim() === '') {
-        flush(false);
-      } else {
-        lines.push(line);
-      }
-    }
-    flush(fence !== null);
-    return made;
-  };
-
-  // Parts of an entry.
-
-  const longText = (className, name, text, make) =>
-    folded(className, [`${name}, ${count(lineCount(text), 'line', 'lines')}, ${count(text.length, 'character', 'characters')}: `,
-      isolated('', shortened(text.slice(0, 400).trim().split('\n')[0]))], make);
-
-  const output = (text) => {
-    if (text.trim() === '') return element('p', 'facts', '(no output)');
-    const isShort = text.length <= OUTPUT_CHARACTERS_OPEN && lineCount(text) <= OUTPUT_LINES_OPEN;
-    return isShort ? pre(text) : longText('output', 'Output', text, () => pre(text));
-  };
-
-  const call = (part) => {
-    const text = visible(part.text);
-    const title = element('p', '', 'Calls ', element('code', '', visible(part.name)));
-    const isShort = text.length <= OUTPUT_CHARACTERS_OPEN && lineCount(text) <= OUTPUT_LINES_OPEN;
-    const body = isShort ? pre(text) : longText('', 'Arguments', text, () => pre(text));
-    return text === '' ? element('div', 'call', title) : element('div', 'call', title, body);
-  };
-
-  const picture = (part) => {
-    const summary = `Image, ${part.mime || 'of an unknown type'}, ${count(Math.ceil(part.data.length * 0.75), 'byte', 'bytes')}`;
-    if (!PICTURES.has(part.mime)) return element('p', 'facts', summary);
-    const details = folded('', [summary], () => '');
-    details.addEventListener('toggle', () => {
-      const image = element('img');
-      image.alt = '';
-      image.src = `data:${part.mime};base64,${part.data}`;
-      details.append(image);
-    }, { once: true });
-    return details;
-  };
-
-  const shownPart = (part) => {
-    switch (part.type) {
-      case 'text': {
-        const text = visible(part.text);
-        return text.length <= PROSE_CHARACTERS_OPEN ? prose(text) : longText('', 'Text', text, () => prose(text));
-      }
-      case 'thinking': {
-        const text = visible(part.text);
-        return longText('thinking', 'Thinking', text, () => paragraph('prose', text));
-      }
-      case 'call': return call(part);
-      case 'output': return output(visible(part.text));
-      case 'image': return picture(part);
-      default: return element('p', 'facts', `A block of the type ${visible(part.name || 'that is not named')}`);
-    }
-  };
-
-  const badge = (speaker) => {
-    const made = element('span', 'badge', LETTERS[speaker]);
-    made.ariaHidden = 'true';
-    return made;
-  };
 
   const article = (node) => {
     const record = JSON.parse(records[node.index].textContent);
@@ -213,23 +67,27 @@
   // The tree.
 
   const tree = byId('tree');
+  /** Few elements a row: the style sheet adds the dot of the active path and the badge. */
   const rows = nodes.map((node) => {
-    const folds = node.children.length > 1;
-    const fold = element('span', 'fold', folds ? '▾' : '');
-    const dot = element('span', 'dot', node.active ? '●' : '');
-    fold.ariaHidden = dot.ariaHidden = 'true';
-    const spoken = `${node.title}${node.active ? ', on the active path' : ''}: `;
-    const row = element('div', `row ${node.speaker}`, fold, dot, badge(node.speaker),
-      element('span', 'spoken', visible(spoken)), isolated('preview', node.preview || node.title));
-    if (node.label) row.append(element('span', 'spoken', ', label '), isolated('pill label', node.label));
+    const row = element('div', `row ${node.speaker}${node.active ? ' active' : ''}`);
+    const said = visible(node.preview || node.title);
+    if (node.children.length > 1) {
+      row.append(element('span', 'fold', '▾'));
+      row.setAttribute('aria-expanded', 'true');
+    }
+    row.append(element('bdi', 'preview', said));
+    if (node.label) row.append(isolated('pill label', node.label));
     if (node.index === session.leaf) row.append(element('span', 'pill leaf', 'leaf'));
     row.setAttribute('role', 'treeitem');
     row.setAttribute('aria-level', String(node.level + 1));
     row.setAttribute('aria-selected', 'false');
-    if (folds) row.setAttribute('aria-expanded', 'true');
+    const spoken = [visible(node.title), node.active ? ', on the active path' : '', node.index === session.leaf ? ', the leaf' : '',
+      node.label ? `, label ${visible(node.label)}` : '', node.preview ? `: ${said}` : ''];
+    row.setAttribute('aria-label', spoken.join(''));
     row.dataset.index = String(node.index);
+    row.dataset.letter = LETTERS[node.speaker];
     row.tabIndex = -1;
-    row.style.setProperty('--level', String(Math.min(node.level, LEVELS_INDENTED)));
+    if (node.level > 0) row.style.setProperty('--level', String(Math.min(node.level, LEVELS_INDENTED)));
     return row;
   });
   tree.append(...rows);
@@ -353,12 +211,54 @@
     if (!active && session.leaf !== null) status.append(goTo(nodes[session.leaf], 'Show the active path'));
   };
 
+  const articles = (path, from, to) =>
+    path.slice(from, to).flatMap((node, at) => [article(node), ...ways(node, path[from + at + 1])]);
+
+  /** The chunks of a long path that are still empty, by what fills them. */
+  const empty = new Map();
+  const fill = (chunk) => {
+    const make = empty.get(chunk);
+    if (!make) return;
+    empty.delete(chunk);
+    looked.unobserve(chunk);
+    chunk.style.minHeight = '';
+    chunk.append(...make());
+  };
+  const looked = new IntersectionObserver((seen) => {
+    for (const { isIntersecting, target } of seen) if (isIntersecting) fill(target);
+  }, { root: byId('conversation'), rootMargin: '1500px' });
+  addEventListener('beforeprint', () => [...empty.keys()].forEach(fill));
+
+  const chunks = (path) => {
+    const made = [];
+    for (let from = 0; from < path.length; from += ENTRIES_IN_CHUNK) {
+      const to = Math.min(from + ENTRIES_IN_CHUNK, path.length);
+      const chunk = element('div', 'chunk');
+      chunk.style.minHeight = `${(to - from) * 8}rem`;
+      empty.set(chunk, () => articles(path, from, to));
+      made.push(chunk);
+    }
+    return made;
+  };
+
   const showPath = (path) => {
     for (const node of shownPath) rows[node.index].classList.remove('shown');
     for (const node of path) rows[node.index].classList.add('shown');
     shownPath = path;
-    byId('path').replaceChildren(...path.flatMap((node, at) => [article(node), ...ways(node, path[at + 1])]));
+    looked.disconnect();
+    empty.clear();
+    byId('path').replaceChildren(...(path.length > ENTRIES_AT_ONCE ? chunks(path) : articles(path, 0, path.length)));
+    for (const chunk of empty.keys()) looked.observe(chunk);
     tellStatus();
+  };
+
+  /** The article of an entry of the path that is shown. */
+  const articleOf = (node) => {
+    if (empty.size > 0) {
+      const at = shownPath.indexOf(node);
+      fill(byId('path').children[Math.floor(at / ENTRIES_IN_CHUNK)]);
+    }
+    return byId(`entry-${node.index}`);
   };
 
   /** Shows the path through an entry, and the entry. */
@@ -374,7 +274,7 @@
     reveal(node);
     rows[node.index].scrollIntoView({ block: 'nearest' });
     if (!scroll) return;
-    const target = byId(`entry-${node.index}`);
+    const target = articleOf(node);
     target.classList.add('chosen');
     target.scrollIntoView({ block: 'start' });
     try {
