@@ -363,6 +363,20 @@ fn migrating_keeps_ids_and_payloads_seals_what_changed_and_keeps_the_original() 
 }
 
 #[test]
+fn a_migrated_session_belongs_to_whom_it_belonged() {
+    let log = first();
+    // Only the superuser can give files away.
+    if std::os::unix::fs::chown(&log.path, Some(65_534), Some(65_534)).is_err() {
+        return;
+    }
+    let done = migrated(&log);
+    for path in [&log.path, &done.backup] {
+        let status = fs::metadata(path).unwrap();
+        assert_eq!((status.uid(), status.gid(), status.mode() & 0o777), (65_534, 65_534, 0o600));
+    }
+}
+
+#[test]
 fn a_second_migration_finds_nothing_to_do_and_changes_nothing() {
     let log = first();
     migrated(&log);
