@@ -8,6 +8,7 @@ use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use common::{Log, View, assert_chained, child, ids, kind, lines, open, options, path, push, texts};
@@ -362,6 +363,20 @@ fn migrating_keeps_ids_and_payloads_seals_what_changed_and_keeps_the_original() 
 }
 
 #[test]
+fn a_migrated_session_belongs_to_whom_it_belonged() {
+    let log = first();
+    // Only the superuser can give files away.
+    if std::os::unix::fs::chown(&log.path, Some(65_534), Some(65_534)).is_err() {
+        return;
+    }
+    let done = migrated(&log);
+    for path in [&log.path, &done.backup] {
+        let status = fs::metadata(path).unwrap();
+        assert_eq!((status.uid(), status.gid(), status.mode() & 0o777), (65_534, 65_534, 0o600));
+    }
+}
+
+#[test]
 fn a_second_migration_finds_nothing_to_do_and_changes_nothing() {
     let log = first();
     migrated(&log);
@@ -485,13 +500,43 @@ fn a_log_that_pi_rewrites_in_its_place_is_read_anew_and_can_be_appended_to() {
     assert_eq!(kind(session.refresh()), ErrorKind::Gone);
 }
 
+#[test]
+fn a_log_that_was_rewritten_in_its_place_between_two_looks_is_noticed_whatever_its_size() {
+    // Longer than before.
+    let log = first();
+    let session = log.open();
+    fs::write(&log.path, [common::HEADER.to_owned(), common::chain(30).join("\n"), String::new()].join("\n")).unwrap();
+    assert!(session.refresh().unwrap().reloaded);
+    assert_eq!((ids(&session).len(), session.header().version), (30, 3));
+
+    // As long as before: pi changes one digit where nothing else differs.
+    let log = log_with(SECOND, common::chain(3));
+    let session = log.open();
+    let text = String::from_utf8(log.bytes()).unwrap();
+    fs::write(&log.path, text.replace("\"version\":2", "\"version\":3")).unwrap();
+    session.append_with(NewEntry::user("on"), &AppendOptions::new()).unwrap();
+    assert_eq!((ids(&session).len(), session.header().version), (4, 3));
+
+    // Still of version 1, and the last line alone is another.
+    let log = first_with([said("user", "one"), said("user", "two")]);
+    let session = log.open();
+    let before = ids(&session);
+    let text = String::from_utf8(log.bytes()).unwrap();
+    fs::write(&log.path, text.replace("two", "six")).unwrap();
+    assert!(session.refresh().unwrap().reloaded);
+    assert_eq!(texts(&session), ["one", "six"]);
+    assert!(ids(&session)[0] == before[0] && ids(&session)[1] != before[1]);
+}
+
 /// Appends lines of version 1 through one descriptor, as a program does that knows of no lock, until the path names
 /// another file. Returns how many were certainly written before that.
-fn write_until_swapped(path: &Path, pieces: bool) -> usize {
+fn write_until_swapped(path: &Path, pieces: bool, opened: &Sender<()>) -> usize {
     let mut file = fs::OpenOptions::new().append(true).open(path).unwrap();
+    opened.send(()).unwrap();
     let inode = file.metadata().unwrap().ino();
     let mut certain = 0;
-    for number in 0.. {
+    // There is an end to it if the migration fails.
+    for number in 0..100_000 {
         let line = said("user", &format!("late {number}")) + "\n";
         let (start, rest) = line.split_at(if pieces { 40 } else { 0 });
         file.write_all(start.as_bytes()).unwrap();
@@ -510,7 +555,10 @@ fn what_a_foreign_writer_appends_while_a_session_is_migrated_is_not_lost() {
     for round in 0..20 {
         let log = first_with((0..200 * round).map(|number| said("user", &format!("early {number}"))));
         let certain = std::thread::scope(|threads| {
-            let writer = threads.spawn(|| write_until_swapped(&log.path, round % 2 == 1));
+            let (opened, is_open) = std::sync::mpsc::channel();
+            let path = &log.path;
+            let writer = threads.spawn(move || write_until_swapped(path, round % 2 == 1, &opened));
+            is_open.recv().unwrap();
             std::thread::sleep(Duration::from_millis(round as u64 % 7));
             migrated(&log);
             writer.join().unwrap()

@@ -79,7 +79,7 @@ struct Migration {
 impl Migration {
     /// Gives what the new log has for `line`.
     fn line(&mut self, line: Line<'_>, new: &mut Vec<u8>) -> Result<()> {
-        if self.whole_tail.take_if(|(offset, bytes)| *offset == line.offset && bytes == line.bytes).is_some() {
+        if self.whole_tail.as_ref().is_some_and(|(offset, bytes)| *offset == line.offset && bytes == line.bytes) {
             return Ok(());
         }
         if std::mem::take(&mut self.open) {
@@ -138,4 +138,64 @@ fn may_be_sealed(record: &[u8]) -> bool {
     let text = String::from_utf8_lossy(record);
     let members = json::members(&text).unwrap_or_default();
     record.ends_with(b"}") && !members.iter().any(|member| matches!(member.key.as_ref(), "prev" | "crc"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: &str = r#"{"type":"session","id":"s"}"#;
+
+    /// What a migration makes of these pieces of a log, each with the offset that it comes from and whether its line
+    /// feed is there.
+    fn migrate(pieces: &[(u64, &str, bool)]) -> Vec<String> {
+        let mut migration = Migration::default();
+        let mut new = Vec::new();
+        for (offset, text, terminated) in pieces {
+            let line = Line { offset: *offset, bytes: text.as_bytes(), terminated: *terminated };
+            migration.line(line, &mut new).unwrap();
+        }
+        assert_chained(&new);
+        String::from_utf8(new).unwrap().split('\n').map(str::to_owned).collect()
+    }
+
+    #[track_caller]
+    fn assert_chained(log: &[u8]) {
+        let mut chain = Chain::default();
+        for line in log.split_inclusive(|byte| *byte == b'\n') {
+            let before = chain.prev();
+            let terminated = line.ends_with(b"\n");
+            if let line::Seal::Valid { prev, .. } = chain.push(line.strip_suffix(b"\n").unwrap_or(line), terminated) {
+                assert_eq!(prev, before);
+            }
+        }
+    }
+
+    fn is_sealed_entry(line: &str) -> bool {
+        line.starts_with(r#"{"type":"custom","id":""#) && line.contains(r#","crc":""#)
+    }
+
+    #[test]
+    fn a_whole_last_line_is_taken_once_even_if_its_line_feed_comes_later() {
+        let entry = r#"{"type":"custom"}"#;
+        let lines =
+            migrate(&[(0, HEADER, true), (28, entry, false), (28, entry, false), (28, entry, true), (46, entry, true)]);
+        assert_eq!(lines.len(), 4, "{lines:?}");
+        assert!(is_sealed_entry(&lines[1]) && is_sealed_entry(&lines[2]) && lines[3].is_empty());
+        assert_ne!(lines[1], lines[2]);
+    }
+
+    #[test]
+    fn an_unfinished_last_line_stays_and_comes_again_when_it_is_whole() {
+        let (part, entry) = (r#"{"type":"cus"#, r#"{"type":"custom"}"#);
+        let lines = migrate(&[(0, HEADER, true), (28, part, false), (28, entry, true), (46, part, false)]);
+        assert_eq!((lines.len(), lines[1].as_str(), lines[3].as_str()), (4, part, part));
+        assert!(is_sealed_entry(&lines[2]));
+    }
+
+    #[test]
+    fn a_record_with_checksums_of_its_own_is_not_sealed() {
+        let lines = migrate(&[(0, HEADER, true), (28, r#"{"type":"custom","crc":1,"data":2}"#, true)]);
+        assert!(lines[1].ends_with(r#""parentId":null,"crc":1,"data":2}"#), "{}", lines[1]);
+    }
 }

@@ -58,7 +58,10 @@ fn in_a_read_only_folder_everything_can_be_read_and_nothing_is_written() {
     let (session, ids) = place.conversation(&["one", "two"]);
     let user = Unprivileged::new(&place);
     let folder = Path::new(&session).parent().unwrap();
+    let old = folder.join("old");
+    fs::write(&old, "{\"type\":\"session\",\"id\":\"old\",\"cwd\":\"/\"}\n").unwrap();
     let before = place.files();
+    set_mode(&old, 0o644);
     set_mode(Path::new(&session), 0o444);
     set_mode(folder, 0o555);
     set_mode(&place.root(), 0o555);
@@ -73,6 +76,7 @@ fn in_a_read_only_folder_everything_can_be_read_and_nothing_is_written() {
     user.denied(&["compact", &session, "--summary", "x"]);
     user.denied(&["label", &session, &ids[0], "x"]);
     user.denied(&["name", &session, "x"]);
+    user.denied(&["migrate", old.to_str().unwrap()]);
     user.denied(&["fork", &session]);
     user.denied(&["clone", &session]);
     user.denied(&["new", "--cwd", "/elsewhere"]);

@@ -232,6 +232,15 @@ mod tests {
                 // The scan has seen its last byte by now.
                 writer.write_all(came.next().unwrap_or_default().as_bytes()).unwrap();
             }
+            if came.len() < 2 {
+                // Whichever log has the name by now, nobody else may append to it.
+                let options = OpenOptions { lock_wait: Duration::ZERO, allow_shared_file_system: true };
+                let other = FileJournal::open(&place.path, options).unwrap();
+                assert_eq!(
+                    crate::journal::Journal::turn(&other, false).err().map(|error| error.kind()),
+                    Some(ErrorKind::Locked)
+                );
+            }
             mark(line, new)
         });
         assert_eq!(fs::read_to_string(kept.unwrap()).unwrap(), "a\nbc\nde\n");
