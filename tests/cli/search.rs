@@ -93,13 +93,13 @@ fn all_sessions_are_searched_newest_first_and_one_that_cannot_be_read_stops_noth
     let before = place.files();
     let run = place.run(["search", "find me", "--json"]);
     let hits: Value = serde_json::from_str(&run.stdout).unwrap();
-    assert_eq!(run.code, Some(0));
+    assert_eq!((run.code, run.stderr.lines().count()), (Some(0), 2), "what was left out is told");
     let paths: Vec<_> = hits.as_array().unwrap().iter().map(|hit| hit["path"].as_str().unwrap()).collect();
     assert_eq!(paths, [&second, &first]);
     let told = place.run(["search", "find me"]).stderr;
     assert_eq!(told.lines().filter(|line| line.contains("was not searched")).count(), 2, "{told}");
     let hits = place.json(["search", "find me", "--cwd", "/elsewhere", "--json"]);
-    assert_eq!(hits.as_array().unwrap().len(), 1);
+    assert_eq!(hits.as_array().unwrap().len(), 1, "files of no project are none of this one");
     assert_eq!(place.files(), before, "searching writes nothing");
     // A line that is damaged does not hide the others.
     let log = fs::read_to_string(&second).unwrap() + "{\"broken\n";
