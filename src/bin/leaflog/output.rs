@@ -116,12 +116,12 @@ impl Output {
     /// A remark for people, on stderr so that it is in no one's way; JSON says the same in its answer.
     pub(crate) fn note(&self, note: &str) {
         if !self.json {
-            self.warn(note);
+            Self::warn(note);
         }
     }
 
     /// A remark on stderr that the answer has no place for, with JSON too.
-    pub(crate) fn warn(&self, note: &str) {
+    pub(crate) fn warn(note: &str) {
         // A remark that cannot be made changes no outcome.
         let _ = writeln!(io::stderr(), "note: {}", plain(note));
     }

@@ -70,7 +70,7 @@ fn search_all(app: &mut App, args: &Search, search: &leaflog::Search, visit: &mu
     })?;
     for (path, error) in unreadable {
         // In JSON there is no place for it among the hits, and it must not be silent.
-        app.output.warn(&format!("{} was not searched: {error}", path.display()));
+        crate::output::Output::warn(&format!("{} was not searched: {error}", path.display()));
     }
     failure.map_or(Ok(()), Err)
 }
