@@ -314,6 +314,9 @@ impl Turn for MemoryTurn<'_> {
             state.bytes.extend_from_slice(record);
             state.bytes.push(b'\n');
         }
+        if let Some(cwd) = batch.cwd {
+            cwd.clone_into(&mut state.cwd);
+        }
         self.log.moved.notify_all();
         let end = state.bytes.len() as u64;
         Ok(Outcome::Stored(Stored { position, end, generation, interleaved: false, durable: false }))

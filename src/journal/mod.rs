@@ -73,18 +73,27 @@ pub struct Batch<'a> {
     /// Where the session's leaf is afterwards, for backends that keep it beside the log for others to see. The log
     /// itself says it too, and is the truth.
     pub leaf: Option<&'a EntryId>,
+    /// Where the session's project is from then on, if the records say so; for the same backends.
+    pub cwd: Option<&'a str>,
 }
 
 impl<'a> Batch<'a> {
     /// A batch for a journal that ends at `expected`, of a session whose leaf is before the first entry.
     pub fn new(expected: u64, records: &'a [Vec<u8>]) -> Self {
-        Self { expected, records, leaf: None }
+        Self { expected, records, leaf: None, cwd: None }
     }
 
     /// Says where the session's leaf is afterwards.
     #[must_use]
     pub fn leaf(mut self, leaf: Option<&'a EntryId>) -> Self {
         self.leaf = leaf;
+        self
+    }
+
+    /// Says that the session's project moves.
+    #[must_use]
+    pub fn cwd(mut self, cwd: Option<&'a str>) -> Self {
+        self.cwd = cwd;
         self
     }
 

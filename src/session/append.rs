@@ -167,7 +167,8 @@ impl Session {
             let sealed = seal_drafts(&plan.drafts, state.replay.prev());
             let expected = state.replay.seen();
             let leaf = state.leaf_behind(&plan.drafts);
-            let batch = Batch::new(expected, &sealed.lines).leaf(leaf.as_ref());
+            let cwd = cwd_of(&plan.drafts);
+            let batch = Batch::new(expected, &sealed.lines).leaf(leaf.as_ref()).cwd(cwd.as_deref());
             let Outcome::Stored(stored) = turn.append(&batch)? else { continue };
             drop(turn);
             if state.replay.is_at_line_start() && stored.position == expected {
@@ -388,6 +389,15 @@ fn check_target(state: &State, entry: &NewEntry, batch: &HashSet<EntryId>) -> Re
         return Ok(());
     }
     state.find(&target).map(|_| ())
+}
+
+/// Where these drafts say that the session's project is.
+fn cwd_of(drafts: &[Draft]) -> Option<String> {
+    let said = |draft: &Draft| {
+        let cwd = draft.entry.field("cwd").filter(|_| draft.entry.kind() == EntryKind::SessionInfo)?;
+        json::string(&cwd).filter(|cwd| !cwd.is_empty())
+    };
+    drafts.iter().rev().find_map(said)
 }
 
 fn receipts(plan: &Plan, sealed: &Sealed, stored: &Stored) -> Vec<Receipt> {

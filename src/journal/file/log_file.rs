@@ -50,13 +50,7 @@ pub(super) struct LogFile {
 impl LogFile {
     pub(super) fn open(path: &Path, generation: u64) -> Result<Self> {
         // Looking first keeps a pipe or a device from being opened, which could block or have effects.
-        let seen = status(path)?;
-        #[cfg(feature = "sqlite")]
-        if super::database_file::is_live_database(seen.identity) {
-            // Closing it again would drop the locks of this process's connections.
-            let message = "not a session but a database that is open here; name its sessions `sqlite:FILE#ID`:";
-            return Err(Error::new(ErrorKind::NotASession, message).at(path));
-        }
+        refuse_live_database(status(path)?.identity, path)?;
         let reading = File::open(path).map_err(|error| Error::io("cannot open", path, error))?;
         let metadata = reading.metadata().map_err(|error| Error::io("cannot open", path, error))?;
         let identity = Status::of(&metadata).identity;
@@ -131,6 +125,23 @@ impl LogFile {
     pub(super) fn error(&self, doing: &str, error: io::Error) -> Error {
         Error::io(doing, &self.path, error)
     }
+}
+
+/// Fails if this process has the file open as a database: closing it here would drop the locks of its connections.
+#[cfg(feature = "sqlite")]
+fn refuse_live_database(identity: Identity, path: &Path) -> Result<()> {
+    if super::database_file::is_live_database(identity) {
+        let message = "not a session but a database that is open here; name its sessions `sqlite:FILE#ID`:";
+        return Err(Error::new(ErrorKind::NotASession, message).at(path));
+    }
+    Ok(())
+}
+
+/// Without SQLite there are no databases.
+#[cfg(not(feature = "sqlite"))]
+#[expect(clippy::unnecessary_wraps, reason = "as its namesake")]
+fn refuse_live_database(_identity: Identity, _path: &Path) -> Result<()> {
+    Ok(())
 }
 
 impl Contents for LogFile {

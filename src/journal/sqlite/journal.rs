@@ -179,10 +179,11 @@ impl SqliteTurn<'_> {
             line.push(b'\n');
             self.insert(&line, &mut end)?;
         }
-        let query = "UPDATE sessions SET bytes = ?2, leaf = ?3, modified = ?4, open = 0 WHERE number = ?1";
+        let query = "UPDATE sessions SET bytes = ?2, leaf = ?3, modified = ?4, open = 0, cwd = coalesce(?5, cwd) \
+                     WHERE number = ?1";
         let leaf = batch.leaf.map(ToString::to_string);
         let mut statement = self.writer.prepare_cached(query).failed("cannot write to", self.journal.file())?;
-        let row = params![self.place.number, end, leaf, Timestamp::now().as_millis()];
+        let row = params![self.place.number, end, leaf, Timestamp::now().as_millis(), batch.cwd];
         statement.execute(row).failed("cannot write to", self.journal.file())?;
         Ok((position, end))
     }

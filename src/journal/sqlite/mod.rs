@@ -42,9 +42,13 @@ impl Sqlite {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`] if there is no current folder to find `file` from.
+    /// [`ErrorKind::Io`] if there is no current folder to find `file` from, [`ErrorKind::Invalid`] if its name is not
+    /// UTF-8: it is a part of names then.
     pub fn new(file: impl AsRef<Path>) -> Result<Self> {
         let file = file.as_ref();
+        if file.to_str().is_none() {
+            return Err(Error::invalid("the name of a database must be UTF-8:").at(file));
+        }
         let absolute = std::path::absolute(file).map_err(|error| Error::io("cannot resolve", file, error))?;
         Ok(Self { file: absolute, database: Mutex::new(None) })
     }
