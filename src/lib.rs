@@ -50,7 +50,7 @@
 //! | get what the model sees | [`Session::context`], [`ContextOptions`], [`Context`] of [`Message`]s and [`Settings`]; [`to_llm`] for models |
 //! | look at the tree | [`Session::entries`], [`Session::path_entries`], [`Session::context_path`], [`Session::children`], [`Session::tips`], [`Session::tree`], [`Session::stats`] |
 //! | find text | [`Session::search`], [`Store::search`] and [`Search`] |
-//! | see what others appended | [`Session::refresh`] |
+//! | see what others appended | [`Session::refresh`], [`Session::watch`] |
 //! | go to an old entry as an editor does, with a summary of what is left | [`Navigator`] and [`Summarizer`] |
 //! | keep sessions in a database, in memory, or elsewhere | `Store::sqlite`, [`Store::in_memory`], [`Store::with_backend`], [`journal`] |
 //! | move them between stores, and with their project | [`Store::copy`], [`Session::log`], [`Store::relocate`] |

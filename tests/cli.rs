@@ -30,3 +30,5 @@ mod sessions;
 mod stores;
 #[path = "cli/tree.rs"]
 mod tree;
+#[path = "cli/watch.rs"]
+mod watch;

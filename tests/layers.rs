@@ -64,6 +64,7 @@ const CLOCKS: [(&str, &[&str]); 4] = [
             "journal/file/writer.rs",
             "navigate/command.rs",
             "bin/leaflog/commands/list.rs",
+            "bin/leaflog/commands/watch.rs",
         ],
     ),
 ];

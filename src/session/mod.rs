@@ -15,6 +15,7 @@ mod tree;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 
@@ -235,6 +236,21 @@ impl Session {
         let new_entries = (if reloaded { 0 } else { before }..table.len()).map(|row| table.id(row)).collect();
         state.follow_leaf();
         Ok(Refresh { new_entries, reloaded })
+    }
+
+    /// Waits until the log has something that this handle has not replayed, at most for `wait`, and refreshes
+    /// (SPEC 7.4). What others append is shown once each, in order; nothing new in time is an empty answer.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::refresh`].
+    pub fn watch(&self, wait: Duration) -> Result<Refresh> {
+        let seen = {
+            let state = self.state.lock();
+            End { position: state.replay.seen(), generation: state.replay.generation() }
+        };
+        self.journal.watch(seen, wait)?;
+        self.refresh()
     }
 
     /// Makes everything durable that was appended to the session so far (SPEC 1.6).

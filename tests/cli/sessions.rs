@@ -273,6 +273,6 @@ fn without_arguments_there_is_help_and_every_command_has_its_own() {
         assert!(place.ok([command, "--help"]).contains("Examples:"), "{command}");
         count += 1;
     }
-    assert_eq!(count, 29);
+    assert_eq!(count, 30);
     assert!(place.ok(["--version"]).starts_with("leaflog "));
 }

@@ -23,7 +23,7 @@ pub(crate) use migrate::Migrate;
 pub(crate) use navigate::Navigate;
 pub(crate) use read::{Colours, Context, Entries, Listing, Path, Show, Tree, TreeActive, TreeShown};
 pub(crate) use repl::Repl;
-pub(crate) use search::Search;
+pub(crate) use search::{Search, Watch};
 pub(crate) use store::{CloneArgs, Completions, CopyArgs, Delete, Demo, Fork, List, New, Restore};
 pub(crate) use transfer::{Copy, Import, Relocate};
 pub(crate) use write::{Append, Compact, Label, Move, Name, Speaker};
@@ -143,6 +143,11 @@ pub(crate) enum Command {
     ///
     /// Only the beginnings and ends of large files are read: then counts are unknown, and so are names in between.
     List(List),
+    /// Print the records of entries as they come, from whatever program.
+    ///
+    /// One record a line, byte for byte as it is stored, each once and in file order. Ends with Ctrl-C, after --limit
+    /// entries, or after --timeout seconds.
+    Watch(Watch),
     /// Find text in messages, summaries, labels and names.
     ///
     /// One line a match, of the entry's first one: session, entry, role, and a piece of the text. All branches are

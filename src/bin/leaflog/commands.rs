@@ -28,6 +28,7 @@ mod show;
 mod stats;
 mod tips;
 mod tree;
+mod watch;
 
 use crate::app::App;
 use crate::args::Command;
@@ -55,6 +56,7 @@ pub(crate) fn run(app: &mut App, command: Command) -> Result<(), Failure> {
         Command::Stats(args) => stats::run(app, &args),
         Command::Info(args) => info::run(app, &args),
         Command::List(args) => list::run(app, &args),
+        Command::Watch(args) => watch::run(app, &args),
         Command::Search(args) => search::run(app, &args),
         Command::Delete(args) => delete::run(app, &args),
         Command::Restore(args) => restore::run(app, &args),

@@ -45,7 +45,7 @@ pub(crate) struct Navigate {
     pub(crate) timeout: Duration,
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
+pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
     Duration::try_from_secs_f64(seconds).map_err(|_| "not a number of seconds that can be waited for".to_owned())
 }

@@ -1,12 +1,14 @@
-//! Searching.
+//! Searching and watching.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use leaflog::Role;
 
-use super::SessionArgs;
+use super::navigate::seconds;
+use super::{Place, SessionArgs};
 
 const SEARCH_EXAMPLES: &str = "Examples:
   leaflog search 'plan A'
@@ -46,6 +48,27 @@ impl Search {
     pub(crate) fn session(&self) -> Option<SessionArgs> {
         self.session.clone().map(|session| SessionArgs { session, any: self.any })
     }
+}
+
+const WATCH_EXAMPLES: &str = "Examples:
+  leaflog watch latest
+  leaflog watch latest --since root | jq -r .type
+  leaflog watch latest --limit 1 --timeout 60";
+
+#[derive(Debug, Args)]
+#[command(after_long_help = WATCH_EXAMPLES)]
+pub(crate) struct Watch {
+    #[command(flatten)]
+    pub(crate) session: SessionArgs,
+    /// Print what is there behind this entry first; 'root' is from the first one on.
+    #[arg(long, value_name = "ENTRY")]
+    pub(crate) since: Option<Place>,
+    /// End after so many entries.
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    /// End after so many seconds.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) timeout: Option<Duration>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
