@@ -63,7 +63,7 @@ const CLOCKS: [(&str, &[&str]); 4] = [
             "journal/file/lock.rs",
             "journal/file/writer.rs",
             "navigate/command.rs",
-            "bin/leaflog/commands/list.rs",
+            "bin/leaflog/output/progress.rs",
             "bin/leaflog/commands/watch.rs",
         ],
     ),

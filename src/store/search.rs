@@ -21,8 +21,26 @@ impl Store {
         options: &ListOptions,
         visit: &mut dyn FnMut(&Session, Hit) -> Result<bool>,
     ) -> Result<Vec<(PathBuf, Error)>> {
+        self.search_with_progress(search, options, &mut |_, _| {}, visit)
+    }
+
+    /// As [`Store::search`]; `progress` is told how many sessions of how many were searched.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::search`].
+    pub fn search_with_progress(
+        &self,
+        search: &Search,
+        options: &ListOptions,
+        progress: &mut dyn FnMut(usize, usize),
+        visit: &mut dyn FnMut(&Session, Hit) -> Result<bool>,
+    ) -> Result<Vec<(PathBuf, Error)>> {
         let mut failures = Vec::new();
-        for listed in self.list(options)? {
+        let sessions = self.list(options)?;
+        let count = sessions.len();
+        for (number, listed) in sessions.into_iter().enumerate() {
+            progress(number, count);
             let session = match listed.path.to_str().map(|path| self.open(path)) {
                 Some(Ok(session)) => session,
                 Some(Err(error)) => {

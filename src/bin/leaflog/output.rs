@@ -2,6 +2,7 @@
 
 mod branches;
 mod paint;
+mod progress;
 mod text;
 
 use std::fmt::Display;
@@ -13,6 +14,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 pub(crate) use branches::Branches;
 pub(crate) use paint::{Paint, Painted};
+pub(crate) use progress::Progress;
 pub(crate) use text::{bytes, fitted, plain, plain_lines, shortened, terminal_columns, width};
 
 /// Standard output. What cannot be written there is a failure; a closed pipe is told apart later.

@@ -1,22 +1,17 @@
 //! Listing sessions.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use leaflog::{Deleted, ListOptions, SessionInfo, Store};
 use serde::Serialize;
 
 use crate::app::App;
 use crate::args::List;
 use crate::failure::Failure;
-use crate::output::{bytes, fitted, plain};
+use crate::output::{Progress, bytes, fitted, plain};
 
 /// How many columns of a name or first message a line shows.
 const TITLE_COLUMNS_MAX: usize = 60;
-
-/// Work that is done sooner shows no progress.
-const PROGRESS_AFTER: Duration = Duration::from_millis(300);
 
 /// How far a fork of a fork of a fork is indented.
 const DEPTH_SHOWN_MAX: usize = 16;
@@ -98,20 +93,8 @@ fn deleted(app: &mut App, sessions: Vec<Deleted>) -> Result<(), Failure> {
 
 /// Shows how far the reading is, if it takes a while and stderr is a terminal.
 fn with_progress(store: &Store, options: &ListOptions) -> Result<Vec<SessionInfo>, Failure> {
-    let started = Instant::now();
-    let bar = ProgressBar::hidden();
-    if let Ok(style) = ProgressStyle::with_template("{pos} of {len} sessions {wide_bar}") {
-        bar.set_style(style);
-    }
-    let sessions = store.list_with_progress(options, &mut |done, all| {
-        if bar.is_hidden() && started.elapsed() > PROGRESS_AFTER {
-            bar.set_length(all as u64);
-            bar.set_draw_target(ProgressDrawTarget::stderr());
-        }
-        bar.set_position(done as u64);
-    });
-    bar.finish_and_clear();
-    Ok(sessions?)
+    let progress = Progress::of_sessions();
+    Ok(store.list_with_progress(options, &mut |done, all| progress.update(done, all))?)
 }
 
 /// Every session with its depth, forks below the sessions that they come from. Each is there once, whatever the

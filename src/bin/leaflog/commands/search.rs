@@ -1,5 +1,7 @@
 //! Searching one session, or all.
 
+use std::io::IsTerminal as _;
+
 use leaflog::{EntryKind, Error, ErrorKind, Hit, HitIn, ListOptions, Role, Session};
 use regex::RegexBuilder;
 use serde::Serialize;
@@ -7,7 +9,7 @@ use serde::Serialize;
 use crate::app::App;
 use crate::args::Search;
 use crate::failure::Failure;
-use crate::output::plain;
+use crate::output::{Progress, plain};
 
 /// How many characters are shown before and behind a match.
 const AROUND_CHARACTERS: usize = 40;
@@ -60,14 +62,20 @@ fn search_all(app: &mut App, args: &Search, search: &leaflog::Search, visit: &mu
         Some(cwd) => ListOptions::new().cwd(cwd),
         None => ListOptions::new(),
     };
+    let store = app.store()?;
     let mut failure = None;
-    let unreadable = app.store()?.search(search, &options, &mut |session, hit| match visit(app, session, &hit) {
+    let visit = &mut |session: &Session, hit| match visit(app, session, &hit) {
         Ok(more) => Ok(more),
         Err(failed) => {
             failure = Some(failed);
             Ok(false)
         }
-    })?;
+    };
+    // On a terminal the matches themselves show that something is done, and a bar would stand among them.
+    let progress = (!std::io::stdout().is_terminal()).then(Progress::of_sessions);
+    let tell = &mut |done, all| progress.as_ref().map_or((), |progress| progress.update(done, all));
+    let unreadable = store.search_with_progress(search, &options, tell, visit)?;
+    drop(progress);
     for (path, error) in unreadable {
         // In JSON there is no place for it among the hits, and it must not be silent.
         crate::output::Output::warn(&format!("{} was not searched: {error}", path.display()));
