@@ -31,6 +31,13 @@ fn a_user_message_moves_the_leaf_before_it_and_prints_its_text() {
     assert_eq!((run.code, run.stdout.trim_end()), (Some(0), here.as_str()));
     assert!(run.stderr.contains("nothing was written"), "{}", run.stderr);
     assert_eq!(place.error(1, ["navigate", &session, "nobody"])["kind"], "not-found");
+    // For people nothing that a terminal obeys, for programs the text as it is.
+    let odd = place.ok(["append", &session, "--text", "one\ntwo\u{1b}[31m"]);
+    place.ok(["append", &session, "--role", "assistant", "--text", "ok"]);
+    assert!(place.ok(["navigate", &session, &odd]).ends_with("\none\ntwo[31m"));
+    place.ok(["move", &session, &odd]);
+    place.ok(["append", &session, "--role", "assistant", "--text", "ok"]);
+    assert_eq!(place.json(["navigate", &session, &odd, "--json"])["editorText"], "one\ntwo\u{1b}[31m");
 }
 
 #[test]

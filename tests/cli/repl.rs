@@ -218,6 +218,45 @@ fn what_others_append_is_seen_and_gone_on_from() {
     assert_eq!([parent(&four), parent(&five), parent(&six), parent(&seven)], [three, four, five, ids[0].clone()]);
 }
 
+#[test]
+fn a_session_that_is_gone_does_not_hold_the_user() {
+    let place = Place::new();
+    let (session, _) = place.conversation(&["one"]);
+    let mut child = place.command();
+    child.args(["repl", &session]).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut child = child.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = std::io::BufReader::new(child.stdout.take().unwrap());
+    let mut say = |line: &str| {
+        use std::io::Write as _;
+        writeln!(input, "{line}").unwrap();
+    };
+    let mut answer = String::new();
+    say("ctx");
+    std::io::BufRead::read_line(&mut output, &mut answer).unwrap();
+    assert_eq!(answer, "user: one\n");
+    place.ok(["delete", &session]);
+    for line in ["send user two", "tree", "list", "help", "new", "send user three", "quit"] {
+        say(line);
+    }
+    let mut rest = String::new();
+    std::io::Read::read_to_string(&mut output, &mut rest).unwrap();
+    let run: Run = child.wait_with_output().unwrap().into();
+    assert_eq!((run.code, run.stderr.lines().count()), (Some(1), 2), "{}", run.stderr);
+    assert!(run.stderr.lines().all(|line| line.contains("no longer at its path")), "{}", run.stderr);
+    assert!(rest.contains("(no sessions)") && rest.contains("show this") && rest.lines().count() > 15, "{rest}");
+}
+
+#[test]
+fn a_text_for_the_editor_keeps_its_lines() {
+    let place = Place::new();
+    let session = place.session();
+    let first = place.ok(["append", &session, "--text", "one\ntwo\u{1b}[31m"]);
+    place.ok(["append", &session, "--role", "assistant", "--text", "ok"]);
+    let run = place.feed(["repl", &session], format!("navigate {first}\n"));
+    assert_eq!(run.stdout, "at the place before the first entry\none\ntwo[31m\n");
+}
+
 /// Types into the repl on a pseudo-terminal of Python's, and looks at what is shown.
 const TERMINAL: &str = r#"
 import os, pty, re, sys, time, select

@@ -13,6 +13,7 @@ use signal_hook::iterator::Signals;
 use crate::app::App;
 use crate::args::Navigate;
 use crate::failure::Failure;
+use crate::output::plain_lines;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -53,7 +54,7 @@ pub(super) fn run(app: &mut App, args: &Navigate) -> Result<(), Failure> {
             let summary = summary.map(|summary: Summary| summary.text);
             if let Some(summary) = summary.as_ref().filter(|_| !app.output.is_json()) {
                 // It was paid for: it must not be lost with the conflict.
-                app.output.text(&format!("{summary}\n"))?;
+                app.output.text(&format!("{}\n", plain_lines(summary)))?;
                 app.output.flush()?;
             }
             Err(Failure::Conflict { error, summary })
@@ -71,7 +72,7 @@ fn print(
         return app.output.json(&NavigatedJson { cancelled: false, leaf, editor_text, summary_entry });
     }
     app.output.line(leaf.map_or_else(|| "root".to_owned(), EntryId::to_string))?;
-    editor_text.map_or(Ok(()), |text| app.output.text(&format!("{text}\n")))
+    editor_text.map_or(Ok(()), |text| app.output.text(&format!("{}\n", plain_lines(text))))
 }
 
 fn navigate(session: &Arc<Session>, args: &Navigate) -> Result<Navigation, Failure> {

@@ -12,7 +12,7 @@ use super::words::{entry, first_word, unquoted};
 use super::{COMMANDS, Next, Repl};
 use crate::app::{App, folder_or_current};
 use crate::failure::Failure;
-use crate::output::{Paint, terminal_columns};
+use crate::output::{Paint, plain_lines, terminal_columns};
 
 type Done = Result<(), Failure>;
 
@@ -20,10 +20,6 @@ impl Repl {
     /// Runs one line.
     pub(super) fn execute(&mut self, app: &mut App, line: &str) -> Result<Next, Failure> {
         let (name, rest) = first_word(line);
-        if let Some(session) = &self.session {
-            // What others appended is seen, and the next append attaches to it.
-            session.refresh()?;
-        }
         match name {
             "" => {}
             comment if comment.starts_with('#') => {}
@@ -66,6 +62,8 @@ impl Repl {
             self.start(app)?;
         }
         let Some(session) = &self.session else { return Ok(()) };
+        // What others appended is seen, and the message attaches to it.
+        session.refresh()?;
         told(app, &session.append(message)?)
     }
 
@@ -85,6 +83,7 @@ fn on_session(repl: &Repl, app: &mut App, name: &str, rest: &str) -> Done {
     let Some(session) = &repl.session else {
         return Err(invalid("there is no session yet; 'send' or 'new' starts one, 'open' goes on with one".to_owned()));
     };
+    session.refresh()?;
     let (word, more) = first_word(rest);
     let more = unquoted(more);
     match name {
@@ -129,7 +128,7 @@ fn navigate(app: &mut App, session: &Arc<Session>, name: &str) -> Done {
     match Navigator::new(Arc::clone(session)).navigate(&target, &NavigateOptions::new())? {
         Navigation::Moved(moved) => {
             app.output.line(format_args!("at {}", shown(moved.leaf.as_ref())))?;
-            moved.editor_text.map_or(Ok(()), |text| app.output.line(text))
+            moved.editor_text.map_or(Ok(()), |text| app.output.text(&format!("{}\n", plain_lines(&text))))
         }
         Navigation::Conflict { error, .. } => Err(error.into()),
         _ => app.output.line("the leaf is there already; nothing was written"),
