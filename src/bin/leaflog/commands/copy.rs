@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::app::App;
 use crate::args::Copy;
 use crate::failure::Failure;
+use crate::output::Output;
 
 /// How much of two logs is compared at once.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -35,7 +36,8 @@ pub(super) fn run(app: &mut App, args: &Copy) -> Result<(), Failure> {
                 app.output.line(format_args!("{}  {how}", session.to))?;
             }
             Err(error) => {
-                app.output.note(&format!("{name} was not copied: {error}"));
+                // The answer lists what is there; this must not be silent in JSON either.
+                Output::warn(&format!("{name} was not copied: {error}"));
                 failures.push(error);
             }
         }

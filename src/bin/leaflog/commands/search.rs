@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::app::App;
 use crate::args::Search;
 use crate::failure::Failure;
-use crate::output::{Progress, plain};
+use crate::output::{Output, Progress, plain};
 
 /// How many characters are shown before and behind a match.
 const AROUND_CHARACTERS: usize = 40;
@@ -78,7 +78,7 @@ fn search_all(app: &mut App, args: &Search, search: &leaflog::Search, visit: &mu
     drop(progress);
     for (path, error) in unreadable {
         // In JSON there is no place for it among the hits, and it must not be silent.
-        crate::output::Output::warn(&format!("{} was not searched: {error}", path.display()));
+        Output::warn(&format!("{} was not searched: {error}", path.display()));
     }
     failure.map_or(Ok(()), Err)
 }
