@@ -20,7 +20,11 @@ use rustyline::{CompletionType, Config, Editor};
 use crate::app::App;
 use crate::args::Repl as Arguments;
 use crate::failure::Failure;
+use crate::output::plain;
 use complete::Completion;
+
+/// How much of a session's id the prompt shows.
+const PROMPT_CHARACTERS: usize = 6;
 
 /// A command, as `help` and completion know it.
 struct Command {
@@ -132,10 +136,28 @@ fn complain(failure: &Failure, line: Option<u64>) {
 }
 
 impl Repl {
-    /// The session, by the end of its id, which differs where the beginnings of ids of one day agree.
     fn prompt(&self) -> String {
-        let id = self.session.as_ref().map(|session| session.id().to_string());
-        let end = id.as_ref().map_or("", |id| &id[id.len() - id.len().min(6)..]);
-        if end.is_empty() { "leaflog> ".to_owned() } else { format!("leaflog …{end}> ") }
+        self.session.as_ref().map_or_else(|| "leaflog> ".to_owned(), |session| prompt(session.id().as_str()))
+    }
+}
+
+/// The session, by the end of its id, which differs where the beginnings of ids of one day agree. Another program may
+/// have put any characters into it.
+fn prompt(id: &str) -> String {
+    let id = plain(id);
+    let start = id.char_indices().rev().nth(PROMPT_CHARACTERS - 1).map_or(0, |(start, _)| start);
+    format!("leaflog …{}> ", &id[start..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_prompt_ends_with_the_last_characters_of_any_id() {
+        assert_eq!(prompt("01a22fe2-1503-709f-b750-6c0f1f1b6f5b"), "leaflog …1b6f5b> ");
+        assert_eq!(prompt("ééaaaaa"), "leaflog …éaaaaa> ");
+        assert_eq!(prompt("会话"), "leaflog …会话> ");
+        assert_eq!(prompt("a\u{1b}[2Jb"), "leaflog …a[2Jb> ");
     }
 }
