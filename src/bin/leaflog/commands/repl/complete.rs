@@ -8,6 +8,7 @@ use rustyline::validate::Validator;
 use rustyline::{Context, Helper};
 
 use super::COMMANDS;
+use super::words::first_word;
 
 /// How many of the newest entries are offered.
 const ENTRIES_MAX: usize = 10_000;
@@ -23,8 +24,8 @@ pub(super) struct Completion {
 impl Completion {
     pub(super) fn of(session: Option<&Session>) -> Self {
         let Some(session) = session else { return Self::default() };
-        let mut entries: Vec<_> = session.labels().into_iter().map(|(_, label)| quoted(&label.text)).collect();
-        entries.extend(session.newest_ids(ENTRIES_MAX).iter().map(ToString::to_string));
+        let mut entries: Vec<_> = session.labels().into_iter().filter_map(|(_, label)| typed(&label.text)).collect();
+        entries.extend(session.newest_ids(ENTRIES_MAX).iter().filter_map(|id| typed(&id.to_string())));
         entries.extend(["leaf", "root"].map(str::to_owned));
         Self { entries }
     }
@@ -58,8 +59,12 @@ fn word_start(line: &str) -> usize {
     line.rfind(char::is_whitespace).map_or(0, |at| at + line[at..].chars().next().map_or(1, char::len_utf8))
 }
 
-fn quoted(label: &str) -> String {
-    if label.contains(char::is_whitespace) { format!("\"{label}\"") } else { label.to_owned() }
+/// How a label or an id is typed, if it can be. Sessions hold what models, tools and other programs wrote: nothing that
+/// a terminal would obey is offered, and nothing that would be read back as another word.
+fn typed(name: &str) -> Option<String> {
+    let typed = if name.contains(char::is_whitespace) { format!("\"{name}\"") } else { name.to_owned() };
+    let is_safe = !name.contains(char::is_control) && first_word(&typed) == (name, "");
+    is_safe.then_some(typed)
 }
 
 impl Completer for Completion {
@@ -96,5 +101,15 @@ mod tests {
         assert_eq!(candidates("branch \"plan A"), (7, vec!["\"plan A\" ".to_owned()]));
         assert!(candidates("send user 00").1.is_empty());
         assert!(candidates("nonsense 00").1.is_empty());
+    }
+
+    #[test]
+    fn only_what_can_be_typed_is_offered_and_nothing_that_a_terminal_obeys() {
+        assert_eq!(typed("方案A").as_deref(), Some("方案A"));
+        assert_eq!(typed("plan A").as_deref(), Some("\"plan A\""));
+        assert_eq!(typed("a\"b").as_deref(), Some("a\"b"));
+        for name in ["x\u{1b}]0;title\u{7}", "a\nb", "\u{9b}2J", "the \"best\" plan", "\"quoted\""] {
+            assert_eq!(typed(name), None, "{name:?}");
+        }
     }
 }
