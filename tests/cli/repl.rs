@@ -159,7 +159,9 @@ fn a_line_that_fails_says_why_and_the_next_one_runs() {
     assert_eq!(place.error(2, ["repl"])["kind"], "usage");
     assert_eq!(place.feed(["repl", "nobody"], "").code, Some(1));
     assert_eq!(place.feed(["repl"], "").code, Some(0));
-    assert_eq!(place.feed(["repl"], *b"send user \xFF\n").code, Some(1));
+    let run = place.feed(["repl"], *b"send user \xFF\r\nsend user two\r\nctx");
+    assert_eq!((run.code, run.line().as_str()), (Some(1), "line 1: error: the input is not UTF-8"));
+    assert_eq!(run.stdout.lines().last(), Some("user: two"));
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn cannot_read(error: &io::Error) -> Failure {
     Failure::io("cannot read standard input", error)
 }
 
-fn not_utf8() -> Error {
+pub(crate) fn not_utf8() -> Error {
     Error::new(ErrorKind::Invalid, "the input is not UTF-8")
 }
 

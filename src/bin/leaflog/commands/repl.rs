@@ -20,6 +20,7 @@ use rustyline::{CompletionType, Config, Editor};
 use crate::app::App;
 use crate::args::Repl as Arguments;
 use crate::failure::Failure;
+use crate::input::not_utf8;
 use crate::output::plain;
 use complete::Completion;
 
@@ -113,9 +114,11 @@ fn on_terminal(app: &mut App, repl: &mut Repl) -> Result<(), Failure> {
 /// Runs every line; fails at the end as the first line did that failed.
 fn from_pipe(app: &mut App, repl: &mut Repl) -> Result<(), Failure> {
     let mut first = None;
-    for (number, line) in (1..).zip(io::stdin().lock().lines()) {
+    // Split as bytes, so that a line that is no text costs nothing but itself.
+    for (number, line) in (1..).zip(io::stdin().lock().split(b'\n')) {
         let line = line.map_err(|error| Failure::io("cannot read standard input", &error))?;
-        match repl.execute(app, &line) {
+        let done = str::from_utf8(&line).map_err(|_| not_utf8().into()).and_then(|line| repl.execute(app, line));
+        match done {
             Ok(Next::Line) => app.output.flush()?,
             Ok(Next::Leave) => break,
             Err(failure) if failure.is_closed_pipe() => return Err(failure),
