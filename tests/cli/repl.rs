@@ -116,6 +116,26 @@ fn forks_are_sessions_of_their_own_and_open_goes_there() {
 }
 
 #[test]
+fn open_takes_whatever_names_a_session_elsewhere() {
+    let place = Place::new();
+    let database = format!("sqlite:{}", place.folder().join("sessions.db").display());
+    let stored = place.ok(["new", "--root", &database]);
+    let (session, _) = place.conversation(&["one"]);
+    let spaced = place.folder().join("a copy.jsonl");
+    fs::copy(&session, &spaced).unwrap();
+    let spaced = spaced.to_str().unwrap();
+    let open = |name: &str| printed(&place, [&format!("open {name}")]);
+    assert_eq!(open("latest"), [session.as_str()]);
+    assert_eq!(open(&stored), [stored.as_str()]);
+    assert_eq!([open(spaced), open(&format!("\"{spaced}\""))], [[spaced], [spaced]]);
+    // Damage is told as by every other command.
+    fs::write(spaced, fs::read_to_string(spaced).unwrap() + "garbage\n").unwrap();
+    let run = repl(&place, [&format!("open {spaced}")]);
+    assert_eq!(run.code, Some(0));
+    assert!(run.line().starts_with("note: 1 damaged records"), "{}", run.stderr);
+}
+
+#[test]
 fn a_line_that_fails_says_why_and_the_next_one_runs() {
     let place = Place::new();
     let run = repl(

@@ -11,6 +11,7 @@ use super::super::{context, list, tree};
 use super::words::{entry, first_word, unquoted};
 use super::{COMMANDS, Next, Repl};
 use crate::app::{App, folder_or_current};
+use crate::args::SessionArgs;
 use crate::failure::Failure;
 use crate::output::{Paint, plain_lines, terminal_columns};
 
@@ -43,7 +44,9 @@ impl Repl {
     }
 
     fn open(&mut self, app: &mut App, name: &str) -> Done {
-        let session = self.store.open(needed(name, "open SESSION")?)?;
+        let session = unquoted(needed(name, "open SESSION")?).into();
+        // As every command opens what it is given: 'latest' and paths into databases too, and damage is told.
+        let session = app.open(&SessionArgs { session, any: false })?;
         app.output.line(session.path().display())?;
         self.session = Some(Arc::new(session));
         Ok(())
