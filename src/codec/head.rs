@@ -34,9 +34,22 @@ pub(crate) struct Head<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
     None,
-    Leaf { target: Option<EntryId> },
-    Label { target: EntryId, label: Option<String> },
-    SessionInfo { name: Option<String>, cwd: Option<String> },
+    Leaf {
+        target: Option<EntryId>,
+    },
+    Label {
+        target: EntryId,
+        label: Option<String>,
+    },
+    /// Boxed: it is rare, and every head is moved about.
+    SessionInfo(Box<SessionInfo>),
+}
+
+/// What an entry says of the session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SessionInfo {
+    pub(crate) name: Option<String>,
+    pub(crate) cwd: Option<String>,
 }
 
 /// What a line is.
@@ -222,7 +235,9 @@ impl<'a> RawHead<'a> {
             }
             (EntryKind::Leaf, target) => Detail::Leaf { target },
             (EntryKind::Label, Some(target)) => Detail::Label { target, label: text(self.label) },
-            (EntryKind::SessionInfo, _) => Detail::SessionInfo { name: text(self.name), cwd: text(self.cwd) },
+            (EntryKind::SessionInfo, _) => {
+                Detail::SessionInfo(Box::new(SessionInfo { name: text(self.name), cwd: text(self.cwd) }))
+            }
             _ => Detail::None,
         };
         let named_parent = parent.is_some() || self.parent.is_some_and(|raw| raw.get() == "null");

@@ -241,9 +241,9 @@ impl Index {
                     self.labels.remove(&target);
                 }
             },
-            Detail::SessionInfo { name, cwd } => {
-                self.name = cleaned(name).map(label);
-                if let Some(cwd) = cwd.filter(|cwd| !cwd.is_empty()) {
+            Detail::SessionInfo(info) => {
+                self.name = cleaned(info.name).map(label);
+                if let Some(cwd) = info.cwd.filter(|cwd| !cwd.is_empty()) {
                     self.cwd = Some(cwd);
                 }
             }

@@ -393,11 +393,9 @@ fn check_target(state: &State, entry: &NewEntry, batch: &HashSet<EntryId>) -> Re
 
 /// Where these drafts say that the session's project is.
 fn cwd_of(drafts: &[Draft]) -> Option<String> {
-    let said = |draft: &Draft| {
-        let cwd = draft.entry.field("cwd").filter(|_| draft.entry.kind() == EntryKind::SessionInfo)?;
-        json::string(&cwd).filter(|cwd| !cwd.is_empty())
-    };
-    drafts.iter().rev().find_map(said)
+    // By kind first: other payloads are not looked into.
+    let mut said = drafts.iter().rev().filter(|draft| draft.entry.kind() == EntryKind::SessionInfo);
+    said.find_map(|draft| json::string(&draft.entry.field("cwd")?).filter(|cwd| !cwd.is_empty()))
 }
 
 fn receipts(plan: &Plan, sealed: &Sealed, stored: &Stored) -> Vec<Receipt> {

@@ -138,9 +138,9 @@ impl Summary {
     }
 
     fn entry(&mut self, head: &Head<'_>, content: &[u8]) {
-        if let Detail::SessionInfo { name, cwd } = &head.detail {
-            self.cwd = cwd.clone().or_else(|| self.cwd.take());
-            self.name = name.as_deref().map(one_line_label).filter(|name| !name.is_empty());
+        if let Detail::SessionInfo(info) = &head.detail {
+            self.cwd = info.cwd.clone().or_else(|| self.cwd.take());
+            self.name = info.name.as_deref().map(one_line_label).filter(|name| !name.is_empty());
         }
         if head.kind != crate::model::EntryKind::Message {
             return;

@@ -279,6 +279,10 @@ impl Writer<'_> {
     fn name(&mut self) {
         let name = if self.random.chance(25) { String::new() } else { content::plain_text(self.random) };
         self.session.set_name(&name).unwrap();
+        if self.random.chance(30) {
+            // The name is stated again, and stays what it was for whoever reads only that.
+            self.session.set_cwd(format!("/moved/{}", self.random.below(100)).as_ref()).unwrap();
+        }
     }
 
     fn settings(&mut self) {
