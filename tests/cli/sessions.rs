@@ -2,6 +2,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
+use unicode_width::UnicodeWidthStr as _;
 
 use crate::support::{Place, keys, records};
 
@@ -192,6 +193,24 @@ fn the_list_can_show_forks_below_their_sources() {
     let starts: Vec<_> = text.lines().map(|line| line.split("  2026").next().unwrap().trim_end()).collect();
     assert!(starts.iter().any(|line| line.starts_with("└─ parent")), "{text}");
     assert!(starts.iter().any(|line| line.starts_with("   └─ child")), "{text}");
+}
+
+#[test]
+fn titles_are_cut_by_the_columns_that_they_take() {
+    let place = Place::new();
+    for id in ["wide", "slim"] {
+        place.ok(["new", "--id", id]);
+    }
+    place.ok(["name", "wide", &"方案\u{1F680}".repeat(30)]);
+    place.ok(["name", "slim", &"plan A ".repeat(30)]);
+    for args in [["list", "--exact"], ["list", "--tree"]] {
+        let text = place.ok(args);
+        let titles: Vec<_> = text.lines().map(|line| line.rsplit("B  ").next().unwrap()).collect();
+        assert_eq!(titles.len(), 2, "{text}");
+        for title in titles {
+            assert!((59..=60).contains(&title.width()) && title.ends_with('…'), "{} columns: {title}", title.width());
+        }
+    }
 }
 
 #[test]

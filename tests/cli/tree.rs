@@ -60,6 +60,58 @@ fn a_long_session_with_many_branches_stays_readable() {
 }
 
 #[test]
+fn what_only_sets_or_marks_something_is_hidden_unless_all_is_asked_for() {
+    let place = Place::new();
+    let (session, ids) = place.conversation(&["one"]);
+    let target = &ids[0];
+    let control = [
+        ("label", format!(r#""targetId":"{target}","label":"here""#)),
+        ("session_info", r#""name":"a name""#.to_owned()),
+        ("model_change", r#""provider":"p","modelId":"m""#.to_owned()),
+        ("thinking_level_change", r#""thinkingLevel":"high""#.to_owned()),
+        ("active_tools_change", r#""activeToolNames":["read"]"#.to_owned()),
+        ("custom", r#""customType":"c","data":{}"#.to_owned()),
+        ("usage", r#""usage":{}"#.to_owned()),
+        ("context_edit", format!(r#""targetId":"{target}","replacement":{{"content":"1"}}"#)),
+    ];
+    for (kind, fields) in &control {
+        place.ok(["append", &session, "--entry", &format!(r#"{{"type":"{kind}",{fields}}}"#)]);
+    }
+    // Of the conversation, though no message; and what nobody knows yet.
+    let message = r#"{"type":"custom_message","customType":"c","content":"note","display":true}"#;
+    let note = place.ok(["append", &session, "--entry", message]);
+    let news = place.ok(["append", &session, "--entry", r#"{"type":"from_the_future"}"#]);
+    let drawn = place.ok(["tree", &session]);
+    let starts: Vec<_> = drawn.lines().map(|line| line.split(' ').nth(1).unwrap()).collect();
+    assert_eq!(starts, [target, &note, &news], "{drawn}");
+    let all = place.ok(["tree", &session, "--all"]);
+    assert_eq!(all.lines().count(), 3 + control.len(), "{all}");
+    for (kind, _) in control {
+        assert!(all.lines().any(|line| line.split(' ').nth(2).unwrap().trim_end_matches(':') == kind), "{kind}: {all}");
+    }
+}
+
+#[test]
+fn a_few_words_stay_however_deep_a_branch_lies() {
+    let place = Place::new();
+    let session = create(&place);
+    let add = |text: &str| session.append_with(NewEntry::user(text), &AppendOptions::new().to_leaf()).unwrap().id;
+    let mut fork = add("root");
+    for _ in 0..60 {
+        let next = add("on");
+        session.move_to(Some(&fork)).unwrap();
+        add("aside");
+        session.move_to(Some(&next)).unwrap();
+        fork = next;
+    }
+    add("请用方案 B 重构登录流程。请用方案 B 重构登录流程。");
+    let drawn = place.ok(["tree", &name(&session)]);
+    let deepest = drawn.lines().find(|line| line.ends_with("← leaf")).unwrap();
+    assert!(deepest.contains(": 请用方案 B 重构登录"), "{deepest}");
+    assert!(drawn.lines().all(|line| line.width() <= 150), "levels that do not fit are counted, not drawn");
+}
+
+#[test]
 fn a_limit_shows_the_lines_around_the_leaf_and_says_how_many_are_left_out() {
     let place = Place::new();
     let session = long(&place);
