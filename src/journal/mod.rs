@@ -19,6 +19,7 @@ mod reader;
 mod sqlite;
 mod upgraded;
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -158,6 +159,13 @@ pub trait Contents: Send + Sync {
     fn read_at(&self, buffer: &mut [u8], position: u64) -> Result<usize>;
 }
 
+impl dyn Contents + '_ {
+    /// Gives every line between two positions to `visit`, what has no line feed there last.
+    pub(crate) fn scan(&self, range: Range<u64>, visit: &mut dyn FnMut(Line<'_>) -> Result<()>) -> Result<()> {
+        reader::scan(self, range, visit)
+    }
+}
+
 /// Keeps the records of one session in order.
 pub trait Journal: Send + Sync {
     /// What names the journal: the absolute path of its file, or whatever the backend opens it by.
@@ -238,7 +246,8 @@ pub trait Journal: Send + Sync {
 impl dyn Journal + '_ {
     /// Gives every line from `from` to the end to `visit`, the unterminated rest last if there is one.
     pub(crate) fn scan(&self, from: u64, visit: &mut dyn FnMut(Line<'_>) -> Result<()>) -> Result<()> {
-        reader::scan(&*self.contents(), from, visit)
+        let contents = self.contents();
+        contents.scan(from..contents.size()?, visit)
     }
 
     /// Gives the bytes of each span to `visit`, with its index, in order; neighbours are read at once.

@@ -1,5 +1,7 @@
 //! Reading journals: front to back in large chunks, or spans by position.
 
+use std::ops::Range;
+
 use super::{Contents, Span};
 use crate::codec::scanner::{Line, Scanner};
 use crate::error::{Error, ErrorKind, Result};
@@ -10,13 +12,18 @@ const GAP_BYTES_MAX: u64 = 16 << 10;
 /// How much is read in one go, unless one span is longer.
 const RUN_BYTES_MAX: u64 = 1 << 20;
 
-/// Gives every line from `from` on to `visit`.
-pub(super) fn scan(contents: &dyn Contents, from: u64, visit: &mut dyn FnMut(Line<'_>) -> Result<()>) -> Result<()> {
-    let size = contents.size()?;
-    let mut scanner = Scanner::new(from, size.saturating_sub(from));
-    let mut position = from;
-    loop {
-        let count = contents.read_at(scanner.room(), position)?;
+/// Gives every line between two positions to `visit`, what has no line feed there last.
+pub(super) fn scan(
+    contents: &dyn Contents,
+    range: Range<u64>,
+    visit: &mut dyn FnMut(Line<'_>) -> Result<()>,
+) -> Result<()> {
+    let mut scanner = Scanner::new(range.start, range.end.saturating_sub(range.start));
+    let mut position = range.start;
+    while position < range.end {
+        let room = scanner.room();
+        let wanted = usize::try_from(range.end - position).unwrap_or(usize::MAX).min(room.len());
+        let count = contents.read_at(&mut room[..wanted], position)?;
         if count == 0 {
             break;
         }

@@ -2,7 +2,6 @@
 
 use crate::codec::head::{self, Detail, Head, Reading};
 use crate::codec::line::{self, Chain, Seal};
-use crate::codec::scanner::Scanner;
 use crate::codec::upgrade::Upgrader;
 use crate::error::Result;
 use crate::journal::Contents;
@@ -92,25 +91,15 @@ impl Summary {
     /// Looks at the whole lines between two offsets, and at the unterminated one at the end of the file. Returns
     /// where the last line that was not whole starts.
     fn lines(&mut self, log: &dyn Contents, from: u64, to: u64) -> Result<u64> {
-        let mut scanner = Scanner::new(from, to.saturating_sub(from));
-        let mut position = from;
-        while position < to {
-            let room = scanner.room();
-            let wanted = usize::try_from(to - position).unwrap_or(usize::MAX).min(room.len());
-            let count = log.read_at(&mut room[..wanted], position)?;
-            if count == 0 {
-                break;
+        let mut whole = from;
+        log.scan(from..to, &mut |line| {
+            if line.terminated {
+                whole = line.end();
             }
-            scanner.fill(count);
-            position += count as u64;
-            while let Some(line) = scanner.next_line() {
-                self.line(line.bytes, true);
-            }
-        }
-        let rest = scanner.rest();
-        let offset = rest.offset;
-        self.line(rest.bytes, false);
-        Ok(offset)
+            self.line(line.bytes, line.terminated);
+            Ok(())
+        })?;
+        Ok(whole)
     }
 
     fn line(&mut self, bytes: &[u8], terminated: bool) {

@@ -86,7 +86,7 @@ impl Taken {
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let mut bytes = Vec::new();
-        reader::scan(file, self.read, &mut |line| {
+        reader::scan(file, self.read..file.status()?.size, &mut |line| {
             self.seen = line.end();
             if line.terminated {
                 self.read = self.seen;
