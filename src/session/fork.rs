@@ -159,9 +159,8 @@ impl Session {
         };
         put(&seal_all([header.to_record()], Checksum(0)).lines[0])?;
         match &plan.copies {
-            Copies::Lines { from, to } => self.journal.scan(*from, &mut |line| {
-                if line.end() <= *to { put(line.bytes) } else { Ok(()) }
-            })?,
+            // The bytes decide, and not the line feeds: that of the last record may have come since.
+            Copies::Lines { from, to } => self.journal.contents().scan(*from..*to, &mut |line| put(line.bytes))?,
             Copies::Entries(locators) => {
                 for page in locators.chunks(64) {
                     read_entries(&*self.journal, page)?.iter().try_for_each(|entry| put(&entry.line))?;
@@ -268,4 +267,52 @@ fn at_time(label: Option<&Label>, entry: impl Fn(&str) -> NewEntry) -> NewEntry 
 
 fn invalid_target(id: &EntryId, why: &str) -> Error {
     Error::invalid(format!("invalid fork target {id}: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::{Backend as _, Memory, NewJournal, OpenOptions};
+    use crate::model::SessionId;
+    use crate::session::SessionOptions;
+
+    /// Two handles on a session whose only entry has no line feed.
+    fn unterminated() -> (Session, Session) {
+        let memory = Memory::new();
+        let header = Header {
+            id: SessionId::new(),
+            version: crate::model::FORMAT_VERSION,
+            timestamp: "2026-01-02T03:04:05.006Z".to_owned(),
+            cwd: "/project".to_owned(),
+            parent_session: None,
+            metadata: None,
+            origin: None,
+        };
+        let entry = r#"{"type":"custom","id":"0000000a","parentId":null,"timestamp":"2026-01-02T03:04:05.006Z"}"#;
+        let log = format!("{}\n{entry}", header.to_record());
+        let path = memory.create(&NewJournal::new(&header, None), &mut |sink| sink(log.as_bytes())).unwrap();
+        let open = || memory.open(&path, OpenOptions::default()).unwrap();
+        let session = || Session::from_journal(open(), SessionOptions::new()).unwrap();
+        (session(), session())
+    }
+
+    #[test]
+    fn a_whole_fork_holds_the_last_record_even_if_its_line_feed_and_more_come_meanwhile() {
+        let (source, other) = unterminated();
+        let plan = source.plan_fork(&Fork::Whole, Scope::Path).unwrap();
+        other.append(NewEntry::user("too late")).unwrap();
+        let mut header = source.header();
+        header.id = SessionId::new();
+        let mut log = Vec::new();
+        source
+            .write_fork(&plan, &header, &mut |bytes| {
+                log.extend_from_slice(bytes);
+                Ok(())
+            })
+            .unwrap();
+        let copy = Session::from_log(log, SessionOptions::new()).unwrap();
+        assert_eq!(copy.entries().count(), 1);
+        assert_eq!(copy.leaf(), source.leaf());
+        assert_eq!((copy.leaf(), copy.damage().1), (plan.leaf, 0));
+    }
 }
