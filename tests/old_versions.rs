@@ -399,6 +399,26 @@ fn an_original_that_is_there_already_is_never_replaced() {
 }
 
 #[test]
+fn a_header_is_found_however_long_it_is_and_behind_damage() {
+    for length in [10, 4 << 10, 40 << 10, 3 << 20] {
+        let note = "x".repeat(length);
+        let long = FIRST.replace("}", &format!(r#","note":"{note}"}}"#));
+        let behind = format!("{{\"torn\":\"{}\n{FIRST}", &note[..length.min(500 << 10)]);
+        for header in [long, behind] {
+            let log = log_with(&header, [said("user", "one"), said("assistant", "two")]);
+            assert_eq!(texts(&log.open()), ["one", "two"]);
+            let done = migrated(&log);
+            assert_eq!((done.from, done.entries), (1, 2));
+            assert_eq!(texts(&log.open()), ["one", "two"]);
+        }
+    }
+    let far = format!("{{\"torn\":\"{}\n{FIRST}", "x".repeat(3 << 20));
+    let log = log_with(&far, [said("user", "one")]);
+    assert_eq!(kind(migrate(&log.path, &options())), ErrorKind::NotASession);
+    assert_eq!(kind(Session::open(&log.path)), ErrorKind::NotASession);
+}
+
+#[test]
 fn what_cannot_be_migrated_is_refused_and_left_alone() {
     let newer = Log::of(common::HEADER.replace("\"version\":3", "\"version\":4") + "\n");
     let other = Log::of("{\"kind\":\"header\",\"version\":4,\"id\":\"x\"}\n");

@@ -41,7 +41,7 @@ pub struct Migrated {
 /// [`ErrorKind::Locked`], [`ErrorKind::Unsafe`], [`ErrorKind::StorageFull`].
 pub fn migrate(path: impl AsRef<Path>, options: &SessionOptions) -> Result<Option<Migrated>> {
     let journal = journal::open(path.as_ref(), options.of_journal())?;
-    let from = Replay::start(&*journal)?.header().version;
+    let from = Replay::header_of(&*journal)?.version;
     if from > FORMAT_VERSION {
         let message = format!("a session of version {from}, which this build can only read");
         return Err(Error::new(ErrorKind::Unsupported, message).at(journal.path()));

@@ -15,6 +15,9 @@ use crate::model::{FORMAT_VERSION, Header, HeaderFault, Scope};
 /// How much of the last record is read again to see whether the log is still the one that was replayed (SPEC 2.8).
 const FINGERPRINT_BYTES_MAX: u64 = 64 << 10;
 
+/// How much is read at first to find the header.
+const HEADER_WINDOW_BYTES: u64 = 4 << 10;
+
 /// How many bytes may stand before the header.
 const HEADER_SEARCH_BYTES_MAX: u64 = 1 << 20;
 
@@ -59,11 +62,25 @@ impl Replay {
     /// `NotASession` if it does not begin with a header; `Unsupported` if that names a format that cannot be read.
     pub(crate) fn start(journal: &dyn Journal) -> Result<Self> {
         let mut replay = Self::empty(journal.end()?.generation);
-        replay.scan(journal)?;
-        match &replay.header {
-            Some(_) => Ok(replay),
-            None => Err(Error::new(ErrorKind::NotASession, "not a session: there is no header").at(journal.path())),
+        replay.scan(journal, u64::MAX)?;
+        if replay.header.is_some() { Ok(replay) } else { Err(without_header(journal)) }
+    }
+
+    /// The header of a log, of which not much more is read than it takes to find that.
+    ///
+    /// # Errors
+    ///
+    /// As [`Replay::start`].
+    pub(crate) fn header_of(journal: &dyn Journal) -> Result<Header> {
+        let end = journal.end()?;
+        let mut replay = Self::empty(end.generation);
+        let mut to = HEADER_WINDOW_BYTES;
+        replay.scan(journal, to)?;
+        while replay.header.is_none() && to < end.position {
+            to *= 8;
+            replay.scan(journal, to)?;
         }
+        replay.header.ok_or_else(|| without_header(journal))
     }
 
     fn empty(generation: u64) -> Self {
@@ -89,7 +106,7 @@ impl Replay {
             if end.position == self.seen {
                 return Ok(false);
             }
-            if self.scan(journal)? {
+            if self.scan(journal, u64::MAX)? {
                 return Ok(false);
             }
         }
@@ -127,12 +144,13 @@ impl Replay {
         self.seen == self.watermark
     }
 
-    /// Reads from the watermark on. Returns false if the provisional record turned out to be another one.
-    fn scan(&mut self, journal: &dyn Journal) -> Result<bool> {
+    /// Reads from the watermark on, to the end or to `to` if that comes first. Returns false if the provisional record
+    /// turned out to be another one.
+    fn scan(&mut self, journal: &dyn Journal, to: u64) -> Result<bool> {
         let provisional = self.provisional.take();
         let mut seen = self.watermark;
         let mut same = true;
-        journal.scan(self.watermark, &mut |line| {
+        journal.scan(self.watermark..to, &mut |line| {
             seen = line.end();
             match provisional.filter(|span| same && span.position == line.offset) {
                 Some(span) if line.bytes.len() as u64 != span.length => same = false,
@@ -398,6 +416,10 @@ impl Replay {
     pub(crate) fn rows(&self) -> Row {
         self.index.table.len()
     }
+}
+
+fn without_header(journal: &dyn Journal) -> Error {
+    Error::new(ErrorKind::NotASession, "not a session: there is no header").at(journal.path())
 }
 
 /// What a line is that cannot be read as an entry.

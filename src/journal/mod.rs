@@ -244,10 +244,10 @@ pub trait Journal: Send + Sync {
 }
 
 impl dyn Journal + '_ {
-    /// Gives every line from `from` to the end to `visit`, the unterminated rest last if there is one.
-    pub(crate) fn scan(&self, from: u64, visit: &mut dyn FnMut(Line<'_>) -> Result<()>) -> Result<()> {
+    /// Gives every line of a range that may reach beyond the end to `visit`, what has no line feed there last.
+    pub(crate) fn scan(&self, range: Range<u64>, visit: &mut dyn FnMut(Line<'_>) -> Result<()>) -> Result<()> {
         let contents = self.contents();
-        contents.scan(from..contents.size()?, visit)
+        contents.scan(range.start..contents.size()?.min(range.end), visit)
     }
 
     /// Gives the bytes of each span to `visit`, with its index, in order; neighbours are read at once.

@@ -116,7 +116,7 @@ impl Lines {
         self.bytes.truncate(self.settled);
         self.starts.truncate(self.starts.partition_point(|(start, _)| *start < self.settled as u64));
         self.seen = self.read;
-        source.scan(self.read, &mut |line| {
+        source.scan(self.read..u64::MAX, &mut |line| {
             self.seen = line.end();
             if self.seen > OLD_LOG_BYTES_MAX {
                 let message = format!(
