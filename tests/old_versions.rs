@@ -402,7 +402,7 @@ fn an_original_that_is_there_already_is_never_replaced() {
 fn a_header_is_found_however_long_it_is_and_behind_damage() {
     for length in [10, 4 << 10, 40 << 10, 3 << 20] {
         let note = "x".repeat(length);
-        let long = FIRST.replace("}", &format!(r#","note":"{note}"}}"#));
+        let long = FIRST.replace('}', &format!(r#","note":"{note}"}}"#));
         let behind = format!("{{\"torn\":\"{}\n{FIRST}", &note[..length.min(500 << 10)]);
         for header in [long, behind] {
             let log = log_with(&header, [said("user", "one"), said("assistant", "two")]);
