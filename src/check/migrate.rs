@@ -87,7 +87,7 @@ impl Migration {
             self.put(b"", true, new);
         }
         if !line.terminated {
-            if !is_record(&self.upgrader.unterminated(line.bytes)) {
+            if self.upgrader.unterminated_record(line.bytes).is_none() {
                 self.put(line.bytes, false, new);
                 self.open = true;
                 return Ok(());
@@ -126,11 +126,6 @@ fn owned(line: Cow<'_, [u8]>) -> Option<Vec<u8>> {
         Cow::Owned(line) => Some(line),
         Cow::Borrowed(_) => None,
     }
-}
-
-/// Whether an unterminated line is a whole record and not the beginning of one.
-fn is_record(line: &[u8]) -> bool {
-    matches!(head::slow(line::content(line)), Reading::Entry(_) | Reading::Header)
 }
 
 /// A record with members of these names of its own would be taken for damaged if they were there twice.

@@ -14,6 +14,7 @@ use std::ops::Range;
 use crc32fast::Hasher;
 use serde::de::IgnoredAny;
 
+use super::head::{self, Reading};
 use super::line;
 use crate::model::json::{self, Member};
 use crate::model::{FORMAT_VERSION, Header};
@@ -59,8 +60,15 @@ impl Upgrader {
         changed.map_or(Cow::Borrowed(line), Cow::Owned)
     }
 
+    /// An unterminated line that is a whole record, and not the beginning of one, as version 3 has it.
+    pub(crate) fn unterminated_record<'a>(&self, line: &'a [u8]) -> Option<Cow<'a, [u8]>> {
+        let upgraded = self.unterminated(line);
+        let is_record = matches!(head::slow(line::content(&upgraded)), Reading::Entry(_) | Reading::Header);
+        is_record.then_some(upgraded)
+    }
+
     /// An unterminated line, which may become longer: nothing is remembered of it.
-    pub(crate) fn unterminated<'a>(&self, line: &'a [u8]) -> Cow<'a, [u8]> {
+    fn unterminated<'a>(&self, line: &'a [u8]) -> Cow<'a, [u8]> {
         self.clone().line(line)
     }
 

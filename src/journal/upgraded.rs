@@ -11,8 +11,6 @@ use parking_lot::Mutex;
 
 use super::{Batch, Contents, End, Journal, Outcome, Span, Stored, Turn};
 use crate::codec::checksum::Checksum;
-use crate::codec::head::{self, Reading};
-use crate::codec::line;
 use crate::codec::scanner::Line;
 use crate::codec::upgrade::Upgrader;
 use crate::error::{Error, ErrorKind, Result};
@@ -150,8 +148,7 @@ impl Lines {
 
     /// A whole record is shown; the beginning of one would be skipped by readers, and may upgrade to fewer bytes.
     fn take_unterminated(&mut self, line: Line<'_>) {
-        let upgraded = self.upgrader.unterminated(line.bytes);
-        if matches!(head::slow(line::content(&upgraded)), Reading::Entry(_) | Reading::Header) {
+        if let Some(upgraded) = self.upgrader.unterminated_record(line.bytes) {
             self.starts.push((self.bytes.len() as u64, line.offset));
             self.bytes.extend_from_slice(&upgraded);
         }
