@@ -12,9 +12,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::journal::{End, Journal, Span};
 use crate::model::{FORMAT_VERSION, Header, HeaderFault, Scope};
 
-/// How much of the last record is read again to see whether the log is still the one that was replayed (SPEC 2.8).
-const FINGERPRINT_BYTES_MAX: u64 = 64 << 10;
-
 /// How much is read at first to find the header.
 const HEADER_WINDOW_BYTES: u64 = 4 << 10;
 
@@ -180,7 +177,7 @@ impl Replay {
         self.chain.push(line.bytes, true);
         self.lines += 1;
         self.watermark = line.end();
-        self.last = Some((tail_of(span), Checksum(0)));
+        self.last = Some((span.tail(), Checksum(0)));
     }
 
     /// Takes in unterminated bytes only if they are one whole record.
@@ -195,7 +192,7 @@ impl Replay {
             let (chain, lines) = (self.chain.clone(), self.lines);
             self.take(journal, line)?;
             (self.chain, self.lines, self.watermark) = (chain, lines, watermark);
-            self.provisional = Some(Span { position: line.offset, length: line.bytes.len() as u64 });
+            self.provisional = Some(Span::of(line));
         }
         Ok(())
     }
@@ -211,8 +208,8 @@ impl Replay {
         if self.header.is_none() {
             return self.take_header(journal, line, content);
         }
-        let place = Place { span: Span { position: line.offset, length: line.bytes.len() as u64 }, line: self.lines };
-        self.last = Some((tail_of(place.span), Checksum(0)));
+        let place = Place { span: Span::of(line), line: self.lines };
+        self.last = Some((place.span.tail(), Checksum(0)));
         self.counts.records += 1;
         let sealed = matches!(seal, Seal::Valid { .. });
         match head::read(content, sealed) {
@@ -247,8 +244,7 @@ impl Replay {
                 before.damage().0.iter().for_each(|damage| self.index.report(damage.clone()));
                 self.header = Some(header);
                 self.header_end = line.end();
-                self.last =
-                    Some((tail_of(Span { position: line.offset, length: line.bytes.len() as u64 }), Checksum(0)));
+                self.last = Some((Span::of(line).tail(), Checksum(0)));
                 Ok(())
             }
             Err(HeaderFault::OtherFormat(format)) => {
@@ -264,8 +260,7 @@ impl Replay {
                 if whole || line.end() > HEADER_SEARCH_BYTES_MAX {
                     return not_a_session("not a session: it does not begin with a header");
                 }
-                let place =
-                    Place { span: Span { position: line.offset, length: line.bytes.len() as u64 }, line: self.lines };
+                let place = Place { span: Span::of(line), line: self.lines };
                 self.report(DamageKind::Corrupt, place, "before the header");
                 Ok(())
             }
@@ -362,16 +357,7 @@ impl Replay {
     }
 
     fn last_is_as_it_was(&self, journal: &dyn Journal) -> Result<bool> {
-        let Some((span, fingerprint)) = self.last else { return Ok(true) };
-        let mut same = false;
-        let read = journal.read(&[span], &mut |_, bytes| {
-            same = Checksum::of(bytes) == fingerprint;
-            Ok(())
-        });
-        match read {
-            Err(error) if error.kind() == ErrorKind::Gone => Ok(false),
-            read => read.map(|()| same),
-        }
+        self.last.map_or(Ok(true), |last| journal.still_holds(&[last]))
     }
 
     pub(crate) fn index(&self) -> &Index {
@@ -436,11 +422,6 @@ fn kind_of_damage(content: &[u8], reading: &Reading<'_>, seal: Seal) -> (DamageK
 fn content_span(line: Line<'_>, content: &[u8]) -> Span {
     let before = content.as_ptr() as usize - line.bytes.as_ptr() as usize;
     Span { position: line.offset + before as u64, length: content.len() as u64 }
-}
-
-fn tail_of(span: Span) -> Span {
-    let length = span.length.min(FINGERPRINT_BYTES_MAX);
-    Span { position: span.end() - length, length }
 }
 
 fn usize_of(length: u64) -> usize {

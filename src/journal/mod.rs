@@ -31,12 +31,16 @@ pub use memory::Memory;
 pub use sqlite::Sqlite;
 pub(crate) use upgraded::UpgradedJournal;
 
+use crate::codec::checksum::Checksum;
 use crate::codec::scanner::Line;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::EntryId;
 
 /// How much a record or a batch may hold, in bytes (SPEC 1.3). A longer line that is found is still read.
 pub const APPEND_BYTES_MAX: u64 = 1 << 30;
+
+/// How much of a record is read again to see whether a log is still the one that was read (SPEC 2.8), in bytes.
+const FINGERPRINT_BYTES_MAX: u64 = 64 << 10;
 
 /// The longest pause between two looks at a journal that is watched.
 const WATCH_PAUSE_MAX: Duration = Duration::from_millis(20);
@@ -58,8 +62,19 @@ pub(crate) struct Span {
 }
 
 impl Span {
+    /// A line, without its line feed.
+    pub(crate) fn of(line: Line<'_>) -> Self {
+        Self { position: line.offset, length: line.bytes.len() as u64 }
+    }
+
     pub(crate) fn end(self) -> u64 {
         self.position + self.length
+    }
+
+    /// What of it is read again to see whether it is still there: its last bytes.
+    pub(crate) fn tail(self) -> Self {
+        let length = self.length.min(FINGERPRINT_BYTES_MAX);
+        Self { position: self.end() - length, length }
     }
 }
 
@@ -114,7 +129,7 @@ impl<'a> Batch<'a> {
             return Ok(());
         }
         let message = format!("a record or batch may hold {bytes_max} bytes and this has {bytes}");
-        Err(crate::error::Error::new(crate::error::ErrorKind::TooLarge, message))
+        Err(Error::new(ErrorKind::TooLarge, message))
     }
 }
 
@@ -253,6 +268,20 @@ impl dyn Journal + '_ {
     /// Gives the bytes of each span to `visit`, with its index, in order; neighbours are read at once.
     pub(crate) fn read(&self, spans: &[Span], visit: &mut dyn FnMut(usize, &[u8]) -> Result<()>) -> Result<()> {
         reader::read(&*self.contents(), spans, visit).map_err(|error| error.at(self.path()))
+    }
+
+    /// Whether all these spans still hold bytes with these checksums.
+    pub(crate) fn still_holds(&self, fingerprints: &[(Span, Checksum)]) -> Result<bool> {
+        let spans: Vec<_> = fingerprints.iter().map(|(span, _)| *span).collect();
+        let mut same = true;
+        let read = self.read(&spans, &mut |at, bytes| {
+            same &= Checksum::of(bytes) == fingerprints[at].1;
+            Ok(())
+        });
+        match read {
+            Err(error) if error.kind() == ErrorKind::Gone => Ok(false),
+            read => read.map(|()| same),
+        }
     }
 }
 

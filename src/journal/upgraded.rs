@@ -19,9 +19,6 @@ use crate::model::FORMAT_VERSION;
 /// How large a log may be that is read so. Old logs are small; migrating one needs no such memory.
 const OLD_LOG_BYTES_MAX: u64 = 1 << 30;
 
-/// How much of a line is compared to see whether the log is still the one that was read.
-const COMPARED_BYTES_MAX: u64 = 64 << 10;
-
 /// A log of an older version, as version 3.
 pub(crate) struct UpgradedJournal {
     source: Box<dyn Journal>,
@@ -139,7 +136,7 @@ impl Lines {
         self.bytes.push(b'\n');
         self.settled = self.bytes.len();
         self.read = line.end();
-        let compared = Some(tail_of(line));
+        let compared = Some(fingerprint(line));
         if before.is_none() {
             self.compared[0] = compared;
         }
@@ -155,17 +152,8 @@ impl Lines {
     }
 
     fn are_as_they_were(&self, source: &dyn Journal) -> Result<bool> {
-        let compared: Vec<_> = self.compared.iter().flatten().collect();
-        let spans: Vec<_> = compared.iter().map(|(span, _)| *span).collect();
-        let mut same = true;
-        let read = source.read(&spans, &mut |at, bytes| {
-            same &= Checksum::of(bytes) == compared[at].1;
-            Ok(())
-        });
-        match read {
-            Err(error) if error.kind() == ErrorKind::Gone => Ok(false),
-            read => read.map(|()| same),
-        }
+        let compared: Vec<_> = self.compared.into_iter().flatten().collect();
+        source.still_holds(&compared)
     }
 
     fn source_position(&self, position: u64) -> u64 {
@@ -193,11 +181,10 @@ impl Contents for Lines {
 }
 
 /// The last bytes of a line: where they are, and their checksum.
-fn tail_of(line: Line<'_>) -> (Span, Checksum) {
-    let length = (line.bytes.len() as u64).min(COMPARED_BYTES_MAX);
-    let position = line.offset + line.bytes.len() as u64 - length;
-    let skipped = usize::try_from(position - line.offset).unwrap_or(line.bytes.len());
-    (Span { position, length }, Checksum::of(&line.bytes[skipped..]))
+fn fingerprint(line: Line<'_>) -> (Span, Checksum) {
+    let tail = Span::of(line).tail();
+    let skipped = usize::try_from(tail.position - line.offset).unwrap_or(line.bytes.len());
+    (tail, Checksum::of(&line.bytes[skipped..]))
 }
 
 impl Journal for UpgradedJournal {
