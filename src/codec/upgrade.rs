@@ -89,7 +89,7 @@ impl Upgrader {
             self.parsed.extend(is_json(&text).then_some(None));
             return None;
         };
-        let type_name = text_of(&members, "type").filter(|name| name != "session");
+        let type_name = json::text(&members, "type").filter(|name| name != "session");
         let Some(type_name) = type_name else {
             self.parsed.push(None);
             return None;
@@ -100,7 +100,8 @@ impl Upgrader {
         self.parsed.push(Some(id));
         let mut change = Change::new(id, parent, &members);
         if type_name == "compaction" {
-            change.first_kept = value_of(&members, "firstKeptEntryIndex").and_then(number).map(|at| self.entry_at(at));
+            change.first_kept =
+                json::value(&members, "firstKeptEntryIndex").and_then(number).map(|at| self.entry_at(at));
         }
         let record = Record { content, text: &text };
         Some(record.rewrite(&members, &mut |member| change.of(member, record, type_name == "message")))
@@ -152,7 +153,7 @@ pub(crate) fn upgrade_header(line: &[u8]) -> Vec<u8> {
 fn upgrade_second(content: &[u8]) -> Option<Vec<u8>> {
     let text = same_length(content);
     let members = json::members(&text).ok()?;
-    if text_of(&members, "type").as_deref() != Some("message") {
+    if json::text(&members, "type").as_deref() != Some("message") {
         return None;
     }
     let record = Record { content, text: &text };
@@ -171,7 +172,7 @@ fn rename_role(member: &Member<'_>, record: Record<'_>) -> Edit {
         return Edit::Keep;
     }
     let Ok(inner) = json::members(member.value) else { return Edit::Keep };
-    if text_of(&inner, "role").as_deref() != Some(OLD_CUSTOM_ROLE) {
+    if json::text(&inner, "role").as_deref() != Some(OLD_CUSTOM_ROLE) {
         return Edit::Keep;
     }
     let message = Record { content: &record.content[range(record.text, member.value)], text: member.value };
@@ -301,14 +302,6 @@ fn is_json(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
-fn value_of<'a>(members: &[Member<'a>], key: &str) -> Option<&'a str> {
-    members.iter().find(|member| member.key == key).map(|member| member.value)
-}
-
-fn text_of(members: &[Member<'_>], key: &str) -> Option<String> {
-    value_of(members, key).and_then(json::string)
-}
-
 fn number(raw: &str) -> Option<f64> {
     raw.starts_with(|first: char| first == '-' || first.is_ascii_digit()).then(|| raw.parse().ok())?
 }
@@ -326,7 +319,7 @@ mod tests {
     }
 
     fn id(line: &str) -> String {
-        text_of(&json::members(line).unwrap(), "id").unwrap()
+        json::text(&json::members(line).unwrap(), "id").unwrap()
     }
 
     #[test]
@@ -397,10 +390,10 @@ mod tests {
             let lines = upgrade(HEADER, &lines);
             let compaction = json::members(&lines[5]).unwrap();
             assert_eq!(
-                value_of(&compaction, "firstKeptEntryIndex").is_some(),
+                json::value(&compaction, "firstKeptEntryIndex").is_some(),
                 members.contains('"') && members.contains("Index\":\"")
             );
-            let kept = text_of(&compaction, "firstKeptEntryId")?;
+            let kept = json::text(&compaction, "firstKeptEntryId")?;
             Some(
                 lines
                     .iter()

@@ -71,15 +71,14 @@ fn content_of(kind: EntryKind, record: &str) -> Option<&str> {
 
 fn block(raw: &str) -> Content {
     let members = json::members(raw).unwrap_or_default();
-    let value = |key: &str| members.iter().find(|member| member.key == key).map(|member| member.value);
-    let text = |key: &str| value(key).and_then(json::string).unwrap_or_default();
+    let text = |key: &str| json::text(&members, key).unwrap_or_default();
     match text("type").as_str() {
         "text" => Content::Text(text("text")),
         "thinking" => Content::Thinking(text("thinking")),
         "toolCall" => Content::ToolCall {
             id: text("id"),
             name: text("name"),
-            arguments: value("arguments").map(arguments).unwrap_or_default(),
+            arguments: json::value(&members, "arguments").map(arguments).unwrap_or_default(),
         },
         "image" => Content::Image { mime_type: text("mimeType"), data: text("data") },
         other => Content::Other(other.to_owned()),

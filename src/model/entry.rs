@@ -231,10 +231,8 @@ pub(crate) fn content_text(content: &str) -> String {
     let mut joined = String::new();
     for block in json::elements(content) {
         let Ok(members) = json::members(block) else { continue };
-        let value =
-            |key: &str| members.iter().find(|member| member.key == key).and_then(|member| json::string(member.value));
-        if value("type").as_deref() == Some("text") {
-            joined.push_str(&value("text").unwrap_or_default());
+        if json::text(&members, "type").as_deref() == Some("text") {
+            joined.push_str(&json::text(&members, "text").unwrap_or_default());
         }
     }
     joined

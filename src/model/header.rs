@@ -98,8 +98,8 @@ impl Header {
     /// Reads a header from a record.
     pub(crate) fn parse(record: &str) -> Result<Self, HeaderFault> {
         let members = json::members(record).map_err(|_| HeaderFault::NotAHeader)?;
-        let raw = |key: &str| members.iter().find(|member| member.key == key).map(|member| member.value);
-        let text = |key: &str| raw(key).and_then(json::string);
+        let raw = |key: &str| json::value(&members, key);
+        let text = |key: &str| json::text(&members, key);
         if text("kind").as_deref() == Some("header") && raw("type").is_none() {
             let version = raw("version").unwrap_or("unknown");
             return Err(HeaderFault::OtherFormat(format!("kind header, version {version}")));

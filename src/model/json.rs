@@ -34,7 +34,17 @@ pub(crate) fn members(text: &str) -> Result<Vec<Member<'_>>, serde_json::Error> 
 
 /// The raw value of the first member called `key`, or `None` if there is none or `text` is no object.
 pub(crate) fn member<'a>(text: &'a str, key: &str) -> Option<&'a str> {
-    members(text).ok()?.into_iter().find(|member| member.key == key).map(|member| member.value)
+    value(&members(text).ok()?, key)
+}
+
+/// The raw value of the first of `members` called `key`.
+pub(crate) fn value<'a>(members: &[Member<'a>], key: &str) -> Option<&'a str> {
+    members.iter().find(|member| member.key == key).map(|member| member.value)
+}
+
+/// The text of the first of `members` called `key`, if it is a string.
+pub(crate) fn text(members: &[Member<'_>], key: &str) -> Option<String> {
+    value(members, key).and_then(string)
 }
 
 /// The elements of the array that `text` is; no array has none.

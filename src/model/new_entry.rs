@@ -144,7 +144,7 @@ impl NewEntry {
     /// (move the leaf instead), or holds a member that only the engine writes (`parentId`, `side`, `lane`, `prev`, `crc`).
     pub fn from_json(entry: &str) -> Result<Self> {
         let members = object(entry, "an entry")?;
-        let text = |key: &str| members.iter().find(|member| member.key == key).map(|member| json::string(member.value));
+        let text = |key: &str| json::value(&members, key).map(json::string);
         let type_name = text("type").flatten().ok_or_else(|| Error::invalid("an entry needs a type"))?;
         if matches!(type_name.as_str(), "session" | "leaf") {
             return Err(Error::invalid(format!(
@@ -226,7 +226,7 @@ impl NewEntry {
 }
 
 fn check_kind(type_name: &str, members: &[json::Member<'_>]) -> Result<()> {
-    let replacement = members.iter().find(|member| member.key == "replacement").map(|member| member.value);
+    let replacement = json::value(members, "replacement");
     if type_name == "context_edit" && !replacement.is_some_and(is_replacement) {
         return Err(Error::invalid(
             "a context edit replaces by null, or by an object with a string or array as content",

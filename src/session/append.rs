@@ -322,8 +322,7 @@ fn find_present(
 /// Whether a stored record is what the caller gives now: kind, payload, and the parent if one was named.
 fn is_same(record: &str, entry: &NewEntry, parent: Option<&Option<EntryId>>) -> bool {
     let Ok(members) = json::members(record) else { return false };
-    let text =
-        |key: &str| members.iter().find(|member| member.key == key).and_then(|member| json::string(member.value));
+    let text = |key: &str| json::text(&members, key);
     if text("type").as_deref() != Some(entry.type_name.as_str()) {
         return false;
     }
