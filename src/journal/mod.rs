@@ -298,11 +298,16 @@ pub trait Turn {
     fn append(&mut self, batch: &Batch<'_>) -> Result<Outcome>;
 }
 
+/// The absolute path that `path` is short for, from the current folder.
+pub(crate) fn absolute(path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path).map_err(|error| Error::io("cannot resolve", path, error))
+}
+
 /// Opens a journal by what names it: the path of a file, or a name with the scheme of another backend.
 pub(crate) fn open(path: &Path, options: OpenOptions) -> Result<Box<dyn Journal>> {
     #[cfg(feature = "sqlite")]
     if let Some(database) = Sqlite::of_session(path) {
         return database.open(path, options);
     }
-    FileBackend::new("").open(path, options)
+    Ok(Box::new(FileJournal::open(path, options)?))
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::summary::Summary;
-use super::{Store, absolute};
+use super::{Store, project_folder};
 use crate::error::Result;
 use crate::journal::Listed;
 use crate::model::{Header, SessionId, Timestamp};
@@ -91,7 +91,7 @@ impl Store {
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Vec<SessionInfo>> {
         let listed = self.backend.sessions()?;
-        let cwd = options.cwd.as_deref().map(absolute).transpose()?;
+        let cwd = options.cwd.as_deref().map(project_folder).transpose()?;
         let mut sessions = Vec::new();
         for (count, session) in listed.iter().enumerate() {
             progress(count, listed.len());

@@ -18,7 +18,7 @@ use crate::check::{Migrated, migrate};
 use crate::codec::checksum::Checksum;
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::Gap;
-use crate::journal::{Backend, FileBackend, Journal, Memory, NewJournal, Sink};
+use crate::journal::{Backend, FileBackend, Journal, Memory, NewJournal, Sink, absolute};
 use crate::model::{FORMAT_VERSION, Header, Scope, SessionId, Timestamp, json};
 use crate::session::{Fork, Session, SessionOptions, seal_all};
 
@@ -271,8 +271,7 @@ impl Store {
             id: id.unwrap_or_else(SessionId::new),
             version: FORMAT_VERSION,
             timestamp: Timestamp::now().to_string(),
-            // By components, so that a slash at the end makes no other project of it.
-            cwd: absolute(cwd)?.components().collect::<PathBuf>().to_string_lossy().into_owned(),
+            cwd: project_folder(cwd)?.to_string_lossy().into_owned(),
             parent_session: parent,
             metadata,
             origin: None,
@@ -285,8 +284,10 @@ impl Store {
     }
 }
 
-fn absolute(path: &Path) -> Result<PathBuf> {
-    std::path::absolute(path).map_err(|error| Error::io("cannot resolve", path, error))
+/// The folder of a project as headers name it: absolute, and without a slash at the end, which would make another
+/// project of it.
+fn project_folder(cwd: &Path) -> Result<PathBuf> {
+    Ok(absolute(cwd)?.components().collect())
 }
 
 impl fmt::Debug for Store {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Store, absolute};
+use super::{Store, project_folder};
 use crate::error::Result;
 
 impl Store {
@@ -18,7 +18,7 @@ impl Store {
     /// As [`Store::open`] and [`Session::set_cwd`](crate::Session::set_cwd).
     pub fn relocate(&self, name: &str, cwd: impl AsRef<Path>) -> Result<PathBuf> {
         let session = self.open(name)?;
-        let cwd = absolute(cwd.as_ref())?.components().collect::<PathBuf>();
+        let cwd = project_folder(cwd.as_ref())?;
         if session.cwd() != cwd {
             session.set_cwd(&cwd)?;
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::publish::{Draft, create_folders, rename_no_replace, sync_folder};
 use super::{FileJournal, naming};
 use crate::error::{Error, Result};
-use crate::journal::{Backend, Deleted, Journal, Listed, NewJournal, OpenOptions, Sink};
+use crate::journal::{Backend, Deleted, Journal, Listed, NewJournal, OpenOptions, Sink, absolute};
 use crate::model::Timestamp;
 
 /// A folder of sessions.
@@ -51,7 +51,7 @@ impl Backend for FileBackend {
     }
 
     fn create(&self, journal: &NewJournal<'_>, write: &mut dyn FnMut(&mut Sink<'_>) -> Result<()>) -> Result<PathBuf> {
-        let folder = naming::absolute(&self.root)?.join(naming::folder_name(journal.cwd));
+        let folder = absolute(&self.root)?.join(naming::folder_name(journal.cwd));
         create_folders(&folder)?;
         let mut draft = Draft::start(&folder)?;
         write(&mut |bytes| draft.write(bytes))?;
@@ -61,8 +61,8 @@ impl Backend for FileBackend {
     }
 
     fn relocate(&self, path: &Path, cwd: &str) -> Result<PathBuf> {
-        let path = naming::absolute(path)?;
-        let root = naming::absolute(&self.root)?;
+        let path = absolute(path)?;
+        let root = absolute(&self.root)?;
         // A file that is in no folder of a project stays where its owner put it.
         let folder = path.parent().filter(|folder| folder.parent() == Some(&root));
         let (Some(folder), Some(name)) = (folder, path.file_name()) else { return Ok(path) };
@@ -84,11 +84,11 @@ impl Backend for FileBackend {
     }
 
     fn delete(&self, path: &Path) -> Result<PathBuf> {
-        super::trash::delete(&naming::absolute(path)?)
+        super::trash::delete(&absolute(path)?)
     }
 
     fn remove(&self, path: &Path) -> Result<()> {
-        let path = naming::absolute(path)?;
+        let path = absolute(path)?;
         fs::remove_file(&path).map_err(|error| Error::io("cannot remove", &path, error))?;
         sync_folder(path.parent().unwrap_or(Path::new(".")))
     }
@@ -98,7 +98,7 @@ impl Backend for FileBackend {
     }
 
     fn restore(&self, path: &Path) -> Result<PathBuf> {
-        super::trash::restore(&naming::absolute(path)?)
+        super::trash::restore(&absolute(path)?)
     }
 }
 

@@ -54,7 +54,7 @@ impl FileJournal {
     /// Opens the log at `path` for reading; appending opens it for writing when it comes to that.
     pub(crate) fn open(path: &Path, options: OpenOptions) -> Result<Self> {
         let opened = Arc::new(LogFile::open(path, 0)?);
-        let path = std::path::absolute(path).map_err(|error| Error::io("cannot resolve", path, error))?;
+        let path = super::absolute(path)?;
         Ok(Self { path, options, opened: Mutex::new(opened), syncs: Mutex::new(Syncs::default()) })
     }
 

@@ -1,9 +1,8 @@
 //! Names of folders and files, as pi gives them (SPEC 1.1).
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::codec::checksum::Checksum;
-use crate::error::{Error, Result};
 use crate::model::Header;
 
 /// Encrypting file systems allow no longer names.
@@ -39,10 +38,6 @@ pub(super) fn file_name(header: &Header) -> String {
 pub(super) fn id_in_file_name(path: &Path) -> Option<&str> {
     let stem = path.file_name()?.to_str()?.strip_suffix(EXTENSION)?;
     Some(stem.split_once('_').map_or(stem, |(_, id)| id))
-}
-
-pub(super) fn absolute(path: &Path) -> Result<PathBuf> {
-    std::path::absolute(path).map_err(|error| Error::io("cannot resolve", path, error))
 }
 
 #[cfg(test)]

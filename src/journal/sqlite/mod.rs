@@ -15,7 +15,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::{Backend, Deleted, Journal, Listed, NewJournal, OpenOptions, Sink};
+use super::{Backend, Deleted, Journal, Listed, NewJournal, OpenOptions, Sink, absolute};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Timestamp;
 use database::{Database, Failed as _};
@@ -49,8 +49,7 @@ impl Sqlite {
         if file.to_str().is_none() {
             return Err(Error::invalid("the name of a database must be UTF-8:").at(file));
         }
-        let absolute = std::path::absolute(file).map_err(|error| Error::io("cannot resolve", file, error))?;
-        Ok(Self { file: absolute, database: Mutex::new(None) })
+        Ok(Self { file: absolute(file)?, database: Mutex::new(None) })
     }
 
     /// The database of the session that `path` names, if it is a name of this backend.
@@ -83,7 +82,7 @@ impl Sqlite {
 
     /// The id in a path, which must be one of this database.
     fn id_in<'a>(&self, path: &'a Path) -> Result<&'a str> {
-        let here = split(path).filter(|(file, _)| std::path::absolute(file).is_ok_and(|file| file == self.file));
+        let here = split(path).filter(|(file, _)| absolute(Path::new(file)).is_ok_and(|file| file == self.file));
         here.map(|(_, id)| id).ok_or_else(|| not_found(path))
     }
 
