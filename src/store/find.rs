@@ -82,7 +82,8 @@ impl Store {
     }
 }
 
-fn fits(id: &str, name: &str) -> bool {
+/// Whether `name` is the id or a part of it that names it.
+pub(super) fn fits(id: &str, name: &str) -> bool {
     id.starts_with(name) || id.ends_with(name)
 }
 

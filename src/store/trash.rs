@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::Store;
+use super::find::fits;
 use crate::error::{Error, ErrorKind, Result};
 use crate::journal::Deleted;
 
@@ -58,8 +59,7 @@ impl Store {
     }
 
     fn find_deleted(&self, name: &str) -> Result<Deleted> {
-        let fits = |session: &Deleted| session.id.starts_with(name) || session.id.ends_with(name);
-        let mut found: Vec<_> = self.deleted()?.into_iter().filter(fits).collect();
+        let mut found: Vec<_> = self.deleted()?.into_iter().filter(|session| fits(&session.id, name)).collect();
         match found.len() {
             0 => {
                 let message = format!("there is no deleted session {name:?} in");

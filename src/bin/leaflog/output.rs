@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 pub(crate) use branches::Branches;
-pub(crate) use paint::{Paint, Painted};
+pub(crate) use paint::Paint;
 pub(crate) use progress::Progress;
 pub(crate) use text::{bytes, fitted, plain, plain_lines, shortened, terminal_columns, width};
 
@@ -39,7 +39,7 @@ impl Output {
     }
 
     /// A line that its maker has made safe, and then painted.
-    pub(crate) fn painted(&mut self, line: &Painted) -> Result<(), Failure> {
+    pub(crate) fn painted(&mut self, line: &str) -> Result<(), Failure> {
         writeln!(self.sink, "{line}").map_err(Failure::Output)
     }
 

@@ -24,19 +24,22 @@ pub(super) fn run(app: &mut App, args: &Relocate) -> Result<(), Failure> {
         let path = app.path(&args.session)?;
         (app.store_of(&path)?, vec![path])
     };
-    let relocated = paths.iter().map(|path| relocate(&store, path, args));
-    if app.output.is_json() && args.project {
+    let mut relocated = paths.iter().map(|path| relocate(&store, path, args));
+    if !app.output.is_json() {
+        return relocated.try_for_each(|path| app.output.line(path?));
+    }
+    let mut relocated = relocated.map(|path| in_json(&store, path?));
+    if args.project {
         return app.output.json_array(relocated);
     }
-    for session in relocated {
-        let session = session?;
-        if app.output.is_json() { app.output.json(&session)? } else { app.output.line(session.path)? }
-    }
-    Ok(())
+    relocated.try_for_each(|session| app.output.json(&session?))
 }
 
-fn relocate(store: &Store, path: &Path, args: &Relocate) -> Result<RelocatedJson, Failure> {
+fn relocate(store: &Store, path: &Path, args: &Relocate) -> Result<String, Failure> {
     let path = store.relocate(as_text(path.as_os_str(), "the path")?, &args.dir)?;
-    let path = path.to_string_lossy().into_owned();
+    Ok(path.to_string_lossy().into_owned())
+}
+
+fn in_json(store: &Store, path: String) -> Result<RelocatedJson, Failure> {
     Ok(RelocatedJson { id: store.open(&path)?.id().to_string(), path })
 }

@@ -6,12 +6,12 @@ use leaflog::{ActivePath, EntryId, EntryKind, Role, Session, TreeFilter, TreeNod
 use serde::Serialize;
 
 use crate::app::App;
-use crate::args::{Tree, TreeActive, TreeShown};
+use crate::args::{Colours, Tree, TreeActive, TreeShown};
 use crate::failure::Failure;
-use crate::output::{Branches, Output, Paint, Painted, fitted, plain, terminal_columns, width};
+use crate::output::{Branches, Output, Paint, fitted, plain, terminal_columns, width};
 
 /// How wide a line is where there is no terminal.
-pub(super) const COLUMNS: usize = 110;
+const COLUMNS: usize = 110;
 
 /// How much of a text is shown in any case.
 const TEXT_COLUMNS_MIN: usize = 24;
@@ -68,13 +68,7 @@ pub(super) fn run(app: &mut App, args: &Tree) -> Result<(), Failure> {
         let nodes = session.tree(&options)?.map(|node| node.map(NodeJson::from).map_err(Failure::from));
         return app.output.json_array(nodes);
     }
-    let look = Look {
-        time: args.time,
-        limit: args.limit.unwrap_or(usize::MAX),
-        paint: Paint::on_stdout(args.color),
-        columns: terminal_columns().unwrap_or(COLUMNS),
-        ..Look::plain("", &EntryId::to_string)
-    };
+    let look = Look { time: args.time, limit: args.limit.unwrap_or(usize::MAX), ..Look::on_stdout(args.color) };
     draw(&mut app.output, &session, &options, &look)
 }
 
@@ -112,6 +106,12 @@ impl<'a> Look<'a> {
     pub(super) fn plain(indent: &'a str, name: &'a dyn Fn(&EntryId) -> String) -> Self {
         Self { indent, name, time: false, limit: usize::MAX, paint: Paint::none(), columns: COLUMNS }
     }
+
+    /// As the terminal allows, if the output goes to one.
+    pub(super) fn on_stdout(colours: Colours) -> Self {
+        let columns = terminal_columns().unwrap_or(COLUMNS);
+        Self { paint: Paint::on_stdout(colours), columns, ..Self::plain("", &EntryId::to_string) }
+    }
 }
 
 /// Draws the tree.
@@ -139,7 +139,7 @@ pub(super) fn draw(
         let node = node?;
         let branch = branches.next(node.children);
         if number >= shown.start {
-            output.painted(&Painted(line(&node, &branch, look)))?;
+            output.painted(&line(&node, &branch, look))?;
         }
     }
     if below > 0 {

@@ -1,6 +1,5 @@
 //! Colours, for terminals only.
 
-use std::fmt;
 use std::io::IsTerminal as _;
 
 use leaflog::Role;
@@ -46,24 +45,11 @@ impl Paint {
     }
 
     pub(crate) fn role(self, role: Option<Role>, text: &str) -> String {
-        self.with(
-            if role == Some(Role::User) {
-                "1;36"
-            } else if role == Some(Role::Assistant) {
-                "34"
-            } else {
-                "35"
-            },
-            text,
-        )
-    }
-}
-
-/// A line that was painted, and made safe before.
-pub(crate) struct Painted(pub(crate) String);
-
-impl fmt::Display for Painted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        let code = match role {
+            Some(Role::User) => "1;36",
+            Some(Role::Assistant) => "34",
+            _ => "35",
+        };
+        self.with(code, text)
     }
 }

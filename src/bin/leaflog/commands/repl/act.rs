@@ -11,9 +11,9 @@ use super::super::{context, list, tree};
 use super::words::{entry, first_word, unquoted};
 use super::{COMMANDS, Next, Repl};
 use crate::app::{App, folder_or_current};
-use crate::args::SessionArgs;
+use crate::args::{Colours, SessionArgs};
 use crate::failure::Failure;
-use crate::output::{Paint, plain_lines, terminal_columns};
+use crate::output::plain_lines;
 
 type Done = Result<(), Failure>;
 
@@ -26,7 +26,7 @@ impl Repl {
             comment if comment.starts_with('#') => {}
             "quit" | "exit" => return Ok(Next::Leave),
             "help" => help(app)?,
-            "new" => self.start(app)?,
+            "new" => drop(self.start(app)?),
             "send" => self.send(app, rest)?,
             "list" => list::print(app, &self.store.list(&ListOptions::new())?)?,
             "open" => self.open(app, rest)?,
@@ -36,20 +36,20 @@ impl Repl {
         Ok(Next::Line)
     }
 
-    fn start(&mut self, app: &mut App) -> Done {
-        let session = self.store.create(CreateOptions::new(folder_or_current(None)?))?;
+    fn start(&mut self, app: &mut App) -> Result<Arc<Session>, Failure> {
+        self.go_on(app, self.store.create(CreateOptions::new(folder_or_current(None)?))?)
+    }
+
+    fn go_on(&mut self, app: &mut App, session: Session) -> Result<Arc<Session>, Failure> {
         app.output.line(session.path().display())?;
-        self.session = Some(Arc::new(session));
-        Ok(())
+        Ok(Arc::clone(self.session.insert(Arc::new(session))))
     }
 
     fn open(&mut self, app: &mut App, name: &str) -> Done {
         let session = unquoted(needed(name, "open SESSION")?).into();
         // As every command opens what it is given: 'latest' and paths into databases too, and damage is told.
         let session = app.open(&SessionArgs { session, any: false })?;
-        app.output.line(session.path().display())?;
-        self.session = Some(Arc::new(session));
-        Ok(())
+        self.go_on(app, session).map(drop)
     }
 
     fn send(&mut self, app: &mut App, rest: &str) -> Done {
@@ -61,10 +61,10 @@ impl Repl {
             "tool" => NewEntry::tool_result("", "", text),
             _ => return Err(invalid(format!("{role:?} is no role; there are user, assistant and tool"))),
         };
-        if self.session.is_none() {
-            self.start(app)?;
-        }
-        let Some(session) = &self.session else { return Ok(()) };
+        let session = match &self.session {
+            Some(session) => Arc::clone(session),
+            None => self.start(app)?,
+        };
         // What others appended is seen, and the message attaches to it.
         session.refresh()?;
         told(app, &session.append(message)?)
@@ -105,11 +105,7 @@ fn on_session(repl: &Repl, app: &mut App, name: &str, rest: &str) -> Done {
 }
 
 fn draw(app: &mut App, session: &Session) -> Done {
-    let look = tree::Look {
-        paint: Paint::on_stdout(crate::args::Colours::Auto),
-        columns: terminal_columns().unwrap_or(tree::COLUMNS),
-        ..tree::Look::plain("", &EntryId::to_string)
-    };
+    let look = tree::Look::on_stdout(Colours::Auto);
     tree::draw(&mut app.output, session, &TreeOptions::new().hide(tree::CONTROL), &look)
 }
 
