@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Journal;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::{EntryId, Header, Timestamp};
 
 /// How a journal is opened.
@@ -175,4 +175,14 @@ pub trait Backend: Send + Sync {
     /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound);
     /// [`ErrorKind::AlreadyExists`](crate::ErrorKind::AlreadyExists) if another session is in its place by now.
     fn restore(&self, path: &Path) -> Result<PathBuf>;
+}
+
+/// There is no session that `path` opens.
+pub(super) fn not_found(path: &Path) -> Error {
+    Error::new(ErrorKind::NotFound, "there is no session").at(path)
+}
+
+/// What is to be at `path` has its place taken.
+pub(super) fn already_exists(path: &Path) -> Error {
+    Error::new(ErrorKind::AlreadyExists, "there is a session already:").at(path)
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
+use super::backend::{already_exists, not_found};
 use super::{
     APPEND_BYTES_MAX, Backend, Batch, Contents, Deleted, End, Journal, Listed, NewJournal, OpenOptions, Outcome, Sink,
     Stored, Turn,
@@ -123,7 +124,7 @@ impl Backend for Memory {
         let log = Arc::new(Log { state: Mutex::new(state), moved: Condvar::new() });
         let mut logs = self.logs.lock();
         if logs.live.contains_key(&path) {
-            return Err(Error::new(ErrorKind::AlreadyExists, "there is a session already:").at(path));
+            return Err(already_exists(&path));
         }
         logs.live.insert(path.clone(), log);
         Ok(path)
@@ -165,7 +166,7 @@ impl Backend for Memory {
         let original = original(path);
         let mut logs = self.logs.lock();
         if logs.deleted.contains_key(path) && logs.live.contains_key(&original) {
-            return Err(Error::new(ErrorKind::AlreadyExists, "there is a session already:").at(original));
+            return Err(already_exists(&original));
         }
         let log = take(&mut logs.deleted, path)?;
         log.go(false);
@@ -176,10 +177,6 @@ impl Backend for Memory {
 
 fn take(logs: &mut BTreeMap<PathBuf, Arc<Log>>, path: &Path) -> Result<Arc<Log>> {
     logs.remove(path).ok_or_else(|| not_found(path))
-}
-
-fn not_found(path: &Path) -> Error {
-    Error::new(ErrorKind::NotFound, "there is no session").at(path)
 }
 
 /// Where a deleted session was.

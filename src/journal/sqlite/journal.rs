@@ -8,6 +8,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::database::{Database, Failed as _, Writer, insert_line};
 use crate::error::{Error, ErrorKind, Result};
+use crate::journal::backend::not_found;
 use crate::journal::file::check_database_file_system;
 use crate::journal::{Batch, Contents, End, Journal, OpenOptions, Outcome, Stored, Turn};
 use crate::model::Timestamp;
@@ -42,7 +43,7 @@ impl SqliteJournal {
         let journal = Self { database, id: id.to_owned(), path, options, number: AtomicI64::new(0) };
         let reader = journal.database.reader();
         let place = journal.place(&reader).map_err(|error| match error.kind() {
-            ErrorKind::Gone => Error::new(ErrorKind::NotFound, "there is no session").at(&journal.path),
+            ErrorKind::Gone => not_found(&journal.path),
             _ => error,
         })?;
         drop(reader);

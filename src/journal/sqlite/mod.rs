@@ -15,6 +15,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
+use super::backend::{already_exists, not_found};
 use super::{Backend, Deleted, Journal, Listed, NewJournal, OpenOptions, Sink, absolute};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Timestamp;
@@ -86,6 +87,16 @@ impl Sqlite {
         here.map(|(_, id)| id).ok_or_else(|| not_found(path))
     }
 
+    /// Changes the session that `path` names, durably, and returns its row.
+    fn change(&self, path: &Path, change: impl FnOnce(&Connection, i64) -> Result<()>) -> Result<i64> {
+        let (id, database) = (self.id_in(path)?, self.existing(path)?);
+        let mut writer = database.writer(WRITER_WAIT, true)?;
+        let number = live(&database, &writer, id)?.ok_or_else(|| not_found(path))?;
+        change(&writer, number)?;
+        writer.commit()?;
+        Ok(number)
+    }
+
     /// The id and the row in the path of a deleted session.
     fn place_in<'a>(&self, path: &'a Path) -> Result<(&'a str, i64)> {
         let place = self.id_in(path)?.rsplit_once(DELETED_MARK);
@@ -97,10 +108,6 @@ impl Sqlite {
 /// `sqlite:FILE#ID` in its parts.
 fn split(path: &Path) -> Option<(&str, &str)> {
     path.to_str()?.strip_prefix(SCHEME)?.rsplit_once('#')
-}
-
-fn not_found(path: &Path) -> Error {
-    Error::new(ErrorKind::NotFound, "there is no session").at(path)
 }
 
 fn not_deleted(path: &Path) -> Error {
@@ -140,7 +147,10 @@ impl Backend for Sqlite {
         let database = self.existing(&path)?;
         let mut writer = database.writer(WRITER_WAIT, true)?;
         database.make_tables(&writer)?;
-        insert_session(&database, &writer, journal).map_err(|error| error.at(&path))?;
+        if live(&database, &writer, journal.header.id.as_str())?.is_some() {
+            return Err(already_exists(&path));
+        }
+        insert_session(&database, &writer, journal)?;
         let number = writer.last_insert_rowid();
         let mut lines = Lines { database: &database, writer: &writer, number, position: 0, line: Vec::new() };
         write(&mut |bytes| lines.push(bytes))?;
@@ -151,33 +161,29 @@ impl Backend for Sqlite {
     }
 
     fn relocate(&self, path: &Path, cwd: &str) -> Result<PathBuf> {
-        let (id, database) = (self.id_in(path)?, self.existing(path)?);
-        let mut writer = database.writer(WRITER_WAIT, true)?;
-        let number = live(&database, &writer, id)?.ok_or_else(|| not_found(path))?;
         let query = "UPDATE sessions SET cwd = ?2 WHERE number = ?1";
-        writer.execute(query, params![number, cwd]).failed("cannot relocate in", &self.file)?;
-        writer.commit()?;
-        Ok(self.path_of(id))
+        self.change(path, |writer, number| {
+            writer.execute(query, params![number, cwd]).failed("cannot relocate in", &self.file).map(drop)
+        })?;
+        Ok(self.path_of(self.id_in(path)?))
     }
 
     fn delete(&self, path: &Path) -> Result<PathBuf> {
-        let (id, database) = (self.id_in(path)?, self.existing(path)?);
-        let mut writer = database.writer(WRITER_WAIT, true)?;
-        let number = live(&database, &writer, id)?.ok_or_else(|| not_found(path))?;
         let query = "UPDATE sessions SET deleted = ?2 WHERE number = ?1";
-        writer.execute(query, params![number, Timestamp::now().to_string()]).failed("cannot delete", &self.file)?;
-        writer.commit()?;
-        Ok(self.place_of(id, number))
+        let number = self.change(path, |writer, number| {
+            let row = params![number, Timestamp::now().to_string()];
+            writer.execute(query, row).failed("cannot delete", &self.file).map(drop)
+        })?;
+        Ok(self.place_of(self.id_in(path)?, number))
     }
 
     fn remove(&self, path: &Path) -> Result<()> {
-        let (id, database) = (self.id_in(path)?, self.existing(path)?);
-        let mut writer = database.writer(WRITER_WAIT, true)?;
-        let number = live(&database, &writer, id)?.ok_or_else(|| not_found(path))?;
-        for query in ["DELETE FROM records WHERE session = ?1", "DELETE FROM sessions WHERE number = ?1"] {
-            writer.execute(query, [number]).failed("cannot remove from", &self.file)?;
-        }
-        writer.commit()
+        let queries = ["DELETE FROM records WHERE session = ?1", "DELETE FROM sessions WHERE number = ?1"];
+        let number = self.change(path, |writer, number| {
+            let remove = |query| writer.execute(query, [number]).failed("cannot remove from", &self.file).map(drop);
+            queries.into_iter().try_for_each(remove)
+        });
+        number.map(drop)
     }
 
     fn deleted(&self) -> Result<Vec<Deleted>> {
@@ -199,17 +205,13 @@ impl Backend for Sqlite {
             return Err(not_deleted(path));
         }
         if live(&database, &writer, id)?.is_some() {
-            return Err(already_exists().at(self.path_of(id)));
+            return Err(already_exists(&self.path_of(id)));
         }
         let query = "UPDATE sessions SET deleted = NULL WHERE number = ?1";
         writer.execute(query, [number]).failed("cannot restore", &self.file)?;
         writer.commit()?;
         Ok(self.path_of(id))
     }
-}
-
-fn already_exists() -> Error {
-    Error::new(ErrorKind::AlreadyExists, "there is a session already:")
 }
 
 /// The row of the session `id` that is not deleted.
@@ -220,9 +222,6 @@ fn live(database: &Database, connection: &Connection, id: &str) -> Result<Option
 
 fn insert_session(database: &Database, writer: &Connection, journal: &NewJournal<'_>) -> Result<()> {
     let header = journal.header;
-    if live(database, writer, header.id.as_str())?.is_some() {
-        return Err(already_exists());
-    }
     let query = "INSERT INTO sessions (id, cwd, parent, created, leaf, modified, bytes, open) \
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, 0)";
     let leaf = journal.leaf.map(ToString::to_string);
