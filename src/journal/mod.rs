@@ -122,7 +122,7 @@ impl<'a> Batch<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge).
+    /// [`ErrorKind::TooLarge`].
     pub fn check_size(&self, bytes_max: u64) -> Result<()> {
         let bytes = self.bytes();
         if bytes <= bytes_max {
@@ -163,14 +163,14 @@ pub trait Contents: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io).
+    /// [`ErrorKind::Io`].
     fn size(&self) -> Result<u64>;
 
     /// Fills `buffer` from `position` on, as far as there are bytes; returns how many it put there.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io).
+    /// [`ErrorKind::Io`].
     fn read_at(&self, buffer: &mut [u8], position: u64) -> Result<usize>;
 }
 
@@ -195,7 +195,7 @@ pub trait Journal: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Gone`](crate::ErrorKind::Gone) if the session was deleted.
+    /// [`ErrorKind::Gone`] if the session was deleted.
     fn end(&self) -> Result<End>;
 
     /// The bytes, as of the incarnation that [`Journal::end`] told of last.
@@ -209,22 +209,22 @@ pub trait Journal: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Locked`](crate::ErrorKind::Locked) if the deadline passed,
-    /// [`ErrorKind::Gone`](crate::ErrorKind::Gone) and [`ErrorKind::Denied`](crate::ErrorKind::Denied).
+    /// [`ErrorKind::Locked`] if the deadline passed,
+    /// [`ErrorKind::Gone`] and [`ErrorKind::Denied`](crate::ErrorKind::Denied).
     fn turn(&self, durable: bool) -> Result<Box<dyn Turn + '_>>;
 
     /// Makes `records`, stored at `stored`, durable (SPEC 1.6). Never called within a turn.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Undecided`](crate::ErrorKind::Undecided) if nobody knows whether they are.
+    /// [`ErrorKind::Undecided`] if nobody knows whether they are.
     fn sync(&self, stored: &Stored, records: &[Vec<u8>]) -> Result<()>;
 
     /// Makes everything durable that was stored so far in the incarnation `generation`.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Gone`](crate::ErrorKind::Gone) if that is not the log's any more, and as [`Journal::sync`].
+    /// [`ErrorKind::Gone`] if that is not the log's any more, and as [`Journal::sync`].
     fn sync_all(&self, generation: u64) -> Result<()>;
 
     /// The bytes as they are stored: other than [`Journal::contents`] only where an older format is shown as today's.
