@@ -210,7 +210,7 @@ pub trait Journal: Send + Sync {
     /// # Errors
     ///
     /// [`ErrorKind::Locked`] if the deadline passed,
-    /// [`ErrorKind::Gone`] and [`ErrorKind::Denied`](crate::ErrorKind::Denied).
+    /// [`ErrorKind::Gone`] and [`ErrorKind::Denied`].
     fn turn(&self, durable: bool) -> Result<Box<dyn Turn + '_>>;
 
     /// Makes `records`, stored at `stored`, durable (SPEC 1.6). Never called within a turn.
